@@ -33,10 +33,11 @@ LATE = "100"
 # Cells with more labels than that, as a share of the stream, are not counted in the mean ratio.
 SCARCE = 0.05
 LEAST_RATIO = 4.0
-ENRON, INTERLEAVED, SPAMASSASSIN, SHUFFLED, SMS = (
-    *("enron1..6 concatenated", "enron1..6 interleaved"),
-    *("spamassassin as given", "spamassassin shuffled", "sms as given"),
-)
+ENRON = "enron1..6 concatenated"
+INTERLEAVED = "enron1..6 interleaved"
+SPAMASSASSIN = "spamassassin as given"
+SHUFFLED = "spamassassin shuffled"
+SMS = "sms as given"
 BOXES = tuple(f"enron{number}" for number in range(1, 7))
 
 

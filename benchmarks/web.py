@@ -19,7 +19,7 @@ from rich.table import Table
 from benchmarks.web_labellers import LABELLERS, READING_SECONDS, SECONDS
 from benchmarks.worker_mails import Mail, raw_events, read_mails
 from stream_bayes.eventlog.sqlite import SqliteLog
-from stream_bayes.web.services.labeling_service import LabelingService
+from stream_bayes.web.services.labelling_service import LabellingService
 from tests.support.expensive_mails import EXPENSIVE_MAILS, render_seconds
 from tests.support.web_testbed import WebTestBed, wait_until
 
@@ -82,7 +82,7 @@ def hostile_seconds(folder: Path) -> dict[str, float]:
     testbed = WebTestBed(folder)
     testbed.send_generated(60)
     testbed.work()
-    with LabelingService(testbed.settings) as service:
+    with LabellingService(testbed.settings) as service:
         wait_until(lambda: service.store.ready)
         return {
             name: min(render_seconds(service, made(HOSTILE_BYTES)) for _ in range(3))

@@ -171,7 +171,7 @@ def bare(rows: Rows) -> Pass:
 
 
 def worker_pass(settings: Settings) -> Pass:
-    """A new worker whose filter and whose image have all their memory, from the first poll to the last commit."""
+    """A new worker whose filter and its copy have all their memory, from the first poll to the last commit."""
 
     def ready() -> None:
         for processor in worker.processors.values():
@@ -190,9 +190,9 @@ def worker_pass(settings: Settings) -> Pass:
 
 
 def settle() -> None:
-    """Let nothing be done beside what is measured: no image, no checkpoint, no garbage of before."""
+    """Let nothing be done beside what is measured: no snapshot copy, no checkpoint, no garbage of before."""
     for thread in threading.enumerate():
-        if thread.name.startswith(("image", "checkpoint")):
+        if thread.name.startswith("checkpoint"):
             thread.join()
     gc.collect()
 

@@ -359,7 +359,8 @@ def metrics() -> str:
 def _example_status(numbers: bool) -> Any:
     """A status event with a value in every field that is a metric; of a regressor if `numbers`."""
     event = import_module("stream_bayes.events")
-    figures = import_module("stream_bayes.engine.metrics").RunningMetrics(1).figures(numbers=numbers)
+    running = import_module("stream_bayes.engine.metrics").RunningMetrics(1)
+    figures = running.target_figures() if numbers else running.label_figures()
     now = datetime.now(UTC)
     counts = dict.fromkeys(
         (name for name, field in event.Status.model_fields.items() if field.annotation in (int, int | None)), 0

@@ -16,7 +16,7 @@ class BackgroundThread(Thread):
     work
         Called in the thread.
     name
-        Of the thread, as the error names it.
+        The name of the thread, as the error names it.
     on_failure
         Called in the thread with the error, for a program that has no loop in which it calls `check`.
     """

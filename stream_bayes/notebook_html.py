@@ -41,7 +41,7 @@ _VALUE = "border:none;padding:1px 0;text-align:left;vertical-align:top;overflow-
 
 
 class Distribution(Protocol):
-    """What a figure needs of a distribution of one number; it also has `density`, or `pmf` where it is discrete."""
+    """A distribution of one number, as a figure needs it; it also has `density`, or `pmf` where it is discrete."""
 
     @property
     def mean(self) -> float:

@@ -10,7 +10,7 @@ near_duplicates     near-duplicate detection by MinHash
 requests            open and expired requests, and the values that go with them
 batch_selection     the best rows of a window together: `select_batch`
 audit               an unbiased estimate of the accuracy, from labels requested at random
-annotators          the agreement of labellers
+labellers           the agreement of labellers
 validation          checks of the arguments of a selector
 """
 

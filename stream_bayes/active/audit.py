@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scipy.special import betaincinv
 
 from stream_bayes import notebook_html
-from stream_bayes.active.requests import Place
+from stream_bayes.active.requests import ObservationKey
 from stream_bayes.errors import InputError, SnapshotDamaged
 from stream_bayes.notebook_html import Html
 from stream_bayes.persistence.scalars import (
@@ -118,7 +118,7 @@ class Audit:
         self.answers = 0
         """Audited answers so far."""
         self._sums = _Sums()
-        self.scored: dict[Place, tuple[Any, float, bool]] = {}
+        self.scored: dict[ObservationKey, tuple[Any, float, bool]] = {}
         """For each audited observation: the expected label, the probability of the draw, and whether that was right."""
 
     def add(self, right: bool, probability: float) -> None:
@@ -129,17 +129,17 @@ class Audit:
         self._sums = self._sums.plus(wrong, 1.0 / probability)
         self.answers += 1
 
-    def score(self, place: Place, expected: Hashable, label: Hashable, probability: float) -> None:
+    def score(self, key: ObservationKey, expected: Hashable, label: Hashable, probability: float) -> None:
         """Add the first answer for an observation, with the label that was expected."""
         self.add(expected == label, probability)
-        self.scored[place] = expected, probability, expected == label
+        self.scored[key] = expected, probability, expected == label
         if len(self.scored) > _MAX_SCORED:
             del self.scored[next(iter(self.scored))]
 
-    def correct(self, place: Place, label: Hashable) -> None:
+    def correct(self, key: ObservationKey, label: Hashable) -> None:
         """Correct the label of an observation in `scored`."""
-        expected, probability, right = self.scored[place]
-        self.scored[place] = expected, probability, expected == label
+        expected, probability, right = self.scored[key]
+        self.scored[key] = expected, probability, expected == label
         if right != (expected == label):
             self._sums = self._sums.corrected(wrong=right, weight=1.0 / probability)
 
@@ -156,7 +156,7 @@ class Audit:
         return AuditEstimate(1.0 - error, 1.0 - max(worst, error), 1.0 - min(best, error), self.answers, effective)
 
     def summary(self) -> dict[str, object]:
-        """What a notebook shows: the estimate of the accuracy and its 90 % interval."""
+        """The rows of the notebook card: the estimate of the accuracy and its 90 % interval."""
         estimate = self.estimate(notebook_html.MASS)
         if estimate is None:
             return {"accuracy": "no audited answer yet"}
@@ -180,7 +180,7 @@ class Audit:
 
     def state(self) -> dict[str, Any]:
         """The sums and the kept answers, for a checkpoint."""
-        scored = [[place, *entry] for place, entry in self.scored.items()]
+        scored = [[key, *entry] for key, entry in self.scored.items()]
         return {"answers": self.answers, "judged": scored, **self._sums._asdict()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ class Audit:
         entries = [stored_list(entry, "audit.judged", 4) for entry in stored_list(state["judged"], "audit.judged")]
         self.answers = stored_int(state["answers"], "audit.answers")
         self._sums = _Sums(*(stored_float(state[name], f"audit.{name}", least=0.0) for name in _Sums._fields))
-        self.scored = {stored_key(place, "audit.judged"): _scored_of(*entry) for place, *entry in entries}
+        self.scored = {stored_key(key, "audit.judged"): _scored_of(*entry) for key, *entry in entries}
         if (self._sums.squares > 0.0) != (self.answers > 0):
             message = "audit.squares must be above 0 where there are answers, and 0 where there are none"
             raise SnapshotDamaged(message)

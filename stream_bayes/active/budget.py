@@ -13,10 +13,10 @@ from stream_bayes.persistence.scalars import LARGEST_INT, stored_float, stored_i
 from stream_bayes.units import milliseconds
 from stream_bayes.validation import finite, refuse, whole
 
-# Of a limit Q after t messages, with u labels left, the rate of requests is u PACE / (t + PATIENCE Q + SHORTEST). It
+# Of a limit Q after t messages, with u labels left, the rate of requests is u PACE / (t + HORIZON Q + SHORTEST). It
 # does not need the length of the stream, and it never uses up the limit.
 PACE = 2.0
-PATIENCE = 8.0
+HORIZON = 8.0
 SHORTEST = 200.0
 # If a length of N messages is expected, it is u PACE / (N - t): Q (1 - t / N)^PACE labels are left after t messages.
 # A small part of the limit is requested at the start, when a learner knows nothing: this share of it, and at most this
@@ -31,8 +31,8 @@ SAVED = 10.0
 PERIOD_PACE = 10.0
 # The audit is slower, so that it includes late messages too: 62 % of its share after 16 Q messages, 93 % after 300 Q.
 AUDIT_PACE = 0.6
-AUDIT_PATIENCE = 4.0
-MAX_AUDIT_RATE = 1.0 / AUDIT_PATIENCE
+AUDIT_HORIZON = 4.0
+MAX_AUDIT_RATE = 1.0 / AUDIT_HORIZON
 """An upper bound of `LabelBudget.audit_rate`."""
 _MAX_TIMES = 10_000
 
@@ -95,7 +95,7 @@ class LabelBudget:
         self.used = 0
         """Labels requested so far."""
         self.audited = 0
-        """Those of them that were requested for the audit."""
+        """Labels requested for the audit; they are part of `used`."""
         self.seen = 0
         """Messages so far."""
         # Kept without a limit for periods too: the settings may have one after the next start.
@@ -151,7 +151,7 @@ class LabelBudget:
             left = self._urgent(own, self.used - self.audited + start, urgency)
             expected = self.expected_events
             # The number of messages over which the labels that are left are spread.
-            horizon = self._age + PATIENCE * own + SHORTEST
+            horizon = self._age + HORIZON * own + SHORTEST
             if expected is not None and self.seen < expected:
                 horizon = expected - self.seen
             share = PACE * left / horizon + start_rate
@@ -182,7 +182,7 @@ class LabelBudget:
     def planned(self, seen: float) -> float | None:
         """The number of labels that are planned to be requested after this number of messages, at full urgency.
 
-        The rate du/dt = PACE u / (t + PATIENCE Q + SHORTEST) of the labels left, u, is solved for u, and likewise for
+        The rate du/dt = PACE u / (t + HORIZON Q + SHORTEST) of the labels left, u, is solved for u, and likewise for
         the audit. The labels of the start are added. None if only a period
         limits the budget: periods are counted in time. After an expected length, all labels are planned to be spent.
 
@@ -197,8 +197,8 @@ class LabelBudget:
         own = self.total - self._audits
         start = min(START_SHARE * own, START)
         if self.expected_events is None:
-            begin = PATIENCE * own + SHORTEST
-            audit_begin = AUDIT_PATIENCE * self.total
+            begin = HORIZON * own + SHORTEST
+            audit_begin = AUDIT_HORIZON * self.total
             left = math.pow(begin / (seen + begin), PACE)
             audits_left = math.pow(audit_begin / (seen + audit_begin), AUDIT_PACE) if audit_begin else 1.0
         else:
@@ -215,12 +215,12 @@ class LabelBudget:
         share = 1.0
         if self.total is not None:
             left = self._audits - self.audited
-            share = AUDIT_PACE * left / (self.seen + AUDIT_PATIENCE * self.total)
+            share = AUDIT_PACE * left / (self.seen + AUDIT_HORIZON * self.total)
             if self.expected_events is not None and self.seen < self.expected_events:
                 share = min(left / (self.expected_events - self.seen), MAX_AUDIT_RATE)
         if self.per_period is not None:
             left = self._period_audits - self._recently(clock)[1]
-            share = min(share, left / (self._flow + AUDIT_PATIENCE * self.per_period))
+            share = min(share, left / (self._flow + AUDIT_HORIZON * self.per_period))
         return share
 
     def see(self, clock: int = 0, urgency: float = 1.0) -> None:
@@ -259,7 +259,7 @@ class LabelBudget:
         return self._times.count_after(begin), self._audit_times.count_after(begin)
 
     def summary(self) -> dict[str, object]:
-        """What a notebook shows: the limits, and what was spent of them."""
+        """The rows of the one-line text: the limits, and what was spent of them."""
         rows: dict[str, object] = {}
         if self.total is not None:
             rows["requested"] = f"{self.used:,} of {self.total:,} labels"
@@ -273,7 +273,7 @@ class LabelBudget:
 
     def __repr__(self) -> str:
         """How much of each limit was spent, in one line."""
-        return notebook_html.one_line(type(self).__name__, self._summary())
+        return notebook_html.one_line(type(self).__name__, self._all_rows())
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: how much of each limit was spent."""
@@ -282,13 +282,13 @@ class LabelBudget:
             shares["of the total"] = self.used / max(self.total, 1)
         if self.per_period is not None:
             shares["of the period"] = self._recently(self._clock)[0] / max(self.per_period, 1)
-        return notebook_html.card(type(self).__name__, self._summary(), notebook_html.bars_figure(shares))
+        return notebook_html.card(type(self).__name__, self._all_rows(), notebook_html.bars_figure(shares))
 
-    def _summary(self) -> dict[str, object]:
+    def _all_rows(self) -> dict[str, object]:
         return {**self.summary(), "reserve": self.reserve, "audit fraction": self.audit_fraction}
 
     def state(self) -> dict[str, Any]:
-        """What was spent, for a checkpoint."""
+        """The spent labels and the counters, for a checkpoint."""
         times = {"times": self._times.state(), "audit_times": self._audit_times.state()}
         return {
             **{"used": self.used, "audited": self.audited, "seen": self.seen},

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.active.requests import Place
+from stream_bayes.active.requests import ObservationKey
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
 from stream_bayes.mail.parse.parsed_mail import ParsedMail
 from stream_bayes.persistence.scalars import stored_key, stored_list
@@ -60,24 +60,24 @@ class NearDuplicates:
 
     def __init__(self, capacity: int = 256) -> None:
         self.capacity = int(whole("capacity", capacity, ParameterError))
-        self._places: list[Place] = []
+        self._keys: list[ObservationKey] = []
         self._sketches: Sketch = np.empty((0, BINS), dtype=np.uint32)
         # A cache, no state: the content of the last search, which is usually the next to be added.
         self._last: tuple[Any, Sketch] | None = None
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._keys)
 
     def find(self, content: Any, similarity: float) -> bool:
         """Whether the estimated similarity to any kept sketch is at least this; changes nothing."""
-        return bool(self._places) and bool((similarities(self._sketch_of(content), self._sketches) >= similarity).any())
+        return bool(self._keys) and bool((similarities(self._sketch_of(content), self._sketches) >= similarity).any())
 
-    def add(self, place: Place, content: Any) -> None:
+    def add(self, key: ObservationKey, content: Any) -> None:
         """Keep the sketch of an observation."""
         sketch = self._sketch_of(content)
-        if place in self._places:
-            self.remove(place)
-        self._places.append(place)
+        if key in self._keys:
+            self.remove(key)
+        self._keys.append(key)
         self._sketches = np.concatenate((self._sketches, sketch[np.newaxis]))
         self._remove_surplus()
 
@@ -89,16 +89,16 @@ class NearDuplicates:
             self._last = content, sketch_of(content)
         return self._last[1]
 
-    def remove(self, place: Place) -> None:
+    def remove(self, key: ObservationKey) -> None:
         """Remove the sketch of an observation, if there is one: its near-duplicates may be requested again."""
-        if place in self._places:
-            row = self._places.index(place)
-            del self._places[row]
+        if key in self._keys:
+            row = self._keys.index(key)
+            del self._keys[row]
             self._sketches = np.delete(self._sketches, row, axis=0)
 
     def arrays(self) -> Arrays:
         """The sketches, and their observations as JSON in bytes, for a checkpoint."""
-        places = np.frombuffer(json.dumps(self._places).encode(), dtype=np.uint8)
+        places = np.frombuffer(json.dumps(self._keys).encode(), dtype=np.uint8)
         return {"near_duplicate_places": places.copy(), "near_duplicate_sketches": self._sketches.copy()}
 
     def restore(self, arrays: Arrays) -> None:
@@ -108,13 +108,13 @@ class NearDuplicates:
         if len(places) != len(sketches):
             message = f"near_duplicate_places has {len(places)} entries, and near_duplicate_sketches {len(sketches)}"
             raise SnapshotDamaged(message)
-        self._places = [stored_key(place, "near_duplicate_places") for place in places]
+        self._keys = [stored_key(key, "near_duplicate_places") for key in places]
         self._sketches = sketches
         self._remove_surplus()
 
     def _remove_surplus(self) -> None:
-        surplus = max(len(self._places) - self.capacity, 0)
-        self._places = self._places[surplus:]
+        surplus = max(len(self._keys) - self.capacity, 0)
+        self._keys = self._keys[surplus:]
         self._sketches = self._sketches[surplus:]
 
 

@@ -15,7 +15,7 @@ from stream_bayes.persistence.scalars import (
     stored_text,
 )
 
-Place = int | str
+ObservationKey = int | str
 """Identifies an observation: its offset, or its id."""
 # The number of expired requests that are kept, to recognise late answers.
 _MAX_EXPIRED = 10_000
@@ -30,7 +30,7 @@ class Expected(NamedTuple):
     label: Any
     """The most probable label; None if there is none yet, or if numbers are predicted."""
     probability: float
-    """Of that label."""
+    """The predicted probability of that label."""
 
 
 class RequestReason(NamedTuple):
@@ -43,12 +43,12 @@ class RequestReason(NamedTuple):
 class Candidate(NamedTuple):
     """An observation that came without a label."""
 
-    place: Place
+    key: ObservationKey
     score: float
     """The value of its label by the strategy."""
     expected: Expected | None = None
     content: Any = None
-    """What near-duplicates are found by; None if they are not looked for."""
+    """The content by which near-duplicates are found; None if they are not looked for."""
     title: str = ""
     """Its id, for display."""
 
@@ -65,7 +65,7 @@ class Request(NamedTuple):
     """The id of the observation, for display."""
 
 
-class Requests(dict[Place, Request]):
+class Requests(dict[ObservationKey, Request]):
     """The open requests by their observations, oldest first, and those that expired.
 
     It is changed by its own methods only, those after `due`.
@@ -74,22 +74,22 @@ class Requests(dict[Place, Request]):
     def __init__(self, ttl: int) -> None:
         super().__init__()
         self._ttl = ttl
-        self._expired: dict[Place, Request] = {}
-        self.first: Place | None = None
+        self._expired: dict[ObservationKey, Request] = {}
+        self.first: ObservationKey | None = None
         """The observation of the oldest request; None if there is none."""
         self.due = math.inf
         """The time at which the oldest request expires."""
 
-    def open(self, place: Place, request: Request) -> None:
+    def open(self, key: ObservationKey, request: Request) -> None:
         """Add a request."""
-        self[place] = request
-        if self.first is None or self.first == place:
+        self[key] = request
+        if self.first is None or self.first == key:
             self._update_first()
 
-    def close(self, place: Place) -> Request | None:
+    def close(self, key: ObservationKey) -> Request | None:
         """Remove the request that is answered or never will be."""
-        request = self.pop(place, None)
-        if place == self.first:
+        request = self.pop(key, None)
+        if key == self.first:
             self._update_first()
         return request
 
@@ -102,30 +102,30 @@ class Requests(dict[Place, Request]):
         self.first = next(iter(self), None)
         self.due = math.inf if self.first is None else self[self.first].requested_at + self._ttl
 
-    def expire(self, clock: int) -> list[tuple[Place, Request]]:
+    def expire(self, clock: int) -> list[tuple[ObservationKey, Request]]:
         """Close the requests that have expired; the clock never goes back, so they are the first ones."""
-        expired: list[tuple[Place, Request]] = []
+        expired: list[tuple[ObservationKey, Request]] = []
         while self.first is not None and self.is_due(clock):
-            place = self.first
-            expired.append((place, self.pop(place)))
+            key = self.first
+            expired.append((key, self.pop(key)))
             self.remember(*expired[-1])
             self._update_first()
         return expired
 
-    def remember(self, place: Place, request: Request) -> None:
+    def remember(self, key: ObservationKey, request: Request) -> None:
         """Keep a request that was closed without a label: a late answer may come."""
-        self._expired[place] = request
+        self._expired[key] = request
         if len(self._expired) > _MAX_EXPIRED:
             del self._expired[next(iter(self._expired))]
 
-    def take_expired(self, place: Place) -> Request | None:
+    def take_expired(self, key: ObservationKey) -> Request | None:
         """Remove and return the request, if it was closed without a label."""
-        return self._expired.pop(place, None)
+        return self._expired.pop(key, None)
 
     def state(self) -> dict[str, Any]:
         """The requests, for a checkpoint."""
         return {
-            name: [[place, *request] for place, request in kept.items()]
+            name: [[key, *request] for key, request in kept.items()]
             for name, kept in zip(_KEPT, (self, self._expired), strict=True)
         }
 
@@ -138,9 +138,9 @@ class Requests(dict[Place, Request]):
         self._update_first()
 
 
-def _requests_of(state: Any, name: str) -> dict[Place, Request]:
+def _requests_of(state: Any, name: str) -> dict[ObservationKey, Request]:
     entries = [stored_list(entry, name, 1 + len(Request._fields)) for entry in stored_list(state, name)]
-    return {stored_key(place, name): _request_of(name, *fields) for place, *fields in entries}
+    return {stored_key(key, name): _request_of(name, *fields) for key, *fields in entries}
 
 
 def _request_of(name: str, requested_at: Any, expected: Any, audited: Any, title: Any) -> Request:

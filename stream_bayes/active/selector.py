@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from stream_bayes import notebook_html
-from stream_bayes.active.annotators import Annotators
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.budget import MAX_AUDIT_RATE, LabelBudget
+from stream_bayes.active.labellers import Labellers
 from stream_bayes.active.near_duplicates import NearDuplicates
-from stream_bayes.active.requests import Candidate, Place, Request, RequestReason, Requests
+from stream_bayes.active.requests import Candidate, ObservationKey, Request, RequestReason, Requests
 from stream_bayes.active.strategies import check_strategy, scores
 from stream_bayes.active.surprise import Surprise
 from stream_bayes.active.threshold import Threshold
@@ -24,8 +24,8 @@ from stream_bayes.active.validation import (
     Clock,
     check_answer,
     check_budget,
+    check_key,
     check_labeller,
-    check_place,
     check_seed,
     milliseconds_of,
 )
@@ -52,7 +52,7 @@ class LabelSelector:
 
     Parameters
     ----------
-    score
+    strategy
         The name of one of `stream_bayes.active.STRATEGIES`.
     budget
         How many labels may be requested, and how fast.
@@ -71,7 +71,7 @@ class LabelSelector:
 
     def __init__(
         self,
-        score: str = "epistemic",
+        strategy: str = "epistemic",
         budget: LabelBudget | None = None,
         *,
         max_open_requests: int = 100,
@@ -80,7 +80,7 @@ class LabelSelector:
         abstain_label: str | None = "unsure",
         seed: int = 1,
     ) -> None:
-        self.strategy = check_strategy(score)
+        self.strategy = check_strategy(strategy)
         self.budget = check_budget(budget)
         self.max_open_requests = int(whole("max_open_requests", max_open_requests, ParameterError))
         self.abstain_label = abstain_label
@@ -89,7 +89,7 @@ class LabelSelector:
             raise refuse("similarity", "above 0 and at most 1", similarity)
         self.requests = Requests(milliseconds("request_ttl", request_ttl))
         self.audit = Audit()
-        self.labellers = Annotators()
+        self.labellers = Labellers()
         self.counts: Counter[str] = Counter()
         """Observations and requests by what happened: "requested", "audited", "suppressed", "answered", ..."""
         self._threshold = Threshold()
@@ -137,12 +137,12 @@ class LabelSelector:
         if reason is not None:
             self._open(candidate, clock, reason)
 
-    def ask(self, place: Place, predictive: Any, clock: Clock = 0, content: Any = None) -> bool:
+    def ask(self, key: ObservationKey, predictive: Any, clock: Clock = 0, content: Any = None) -> bool:
         """Decide whether to request the label of this observation; the request is then open until `answered`.
 
         The same label is never requested twice. The clock is in milliseconds or a datetime; it never goes back.
         """
-        own = check_place(place)
+        own = check_key(key)
         score = float(scores(self.strategy, uncertainty_of(predictive))[0])
         candidate = Candidate(own, score, expected_of(predictive), content)
         clock = self._now(clock)
@@ -153,7 +153,9 @@ class LabelSelector:
         self.note(candidate, clock, reason)
         return reason is not None
 
-    def select_batch(self, learner: Any, window: Mapping[Place, Any], count: int, clock: Clock = 0) -> list[Place]:
+    def select_batch(
+        self, learner: Any, window: Mapping[ObservationKey, Any], count: int, clock: Clock = 0
+    ) -> list[ObservationKey]:
         """Request the labels of the best observations of a window: at most `count`, and within the budget."""
         clock = self._now(clock)
         self.expire(clock)
@@ -162,8 +164,8 @@ class LabelSelector:
         ranked = select_batch(
             learner, rows, min(count, len(rows)), self.strategy, similarity=self.similarity, seed=seed
         )
-        names = [plain(place) for place in window]
-        chosen = list[Place]()
+        names = [plain(key) for key in window]
+        chosen = list[ObservationKey]()
         for row in ranked:
             free = names[row] not in self.requests and not self._is_near_duplicate(
                 Candidate(names[row], 0.0, content=rows[row])
@@ -177,47 +179,46 @@ class LabelSelector:
         return chosen
 
     def _open(self, candidate: Candidate, clock: int, reason: RequestReason) -> None:
-        place, _, expected, content, title = candidate
-        if content is not None:
-            self._near_duplicates.add(place, content)
+        if candidate.content is not None:
+            self._near_duplicates.add(candidate.key, candidate.content)
         audited = reason.audited is not None
         self.budget.spend(clock, audit=audited)
         self.counts["requested"] += 1
         self.counts["audited"] += audited
-        self.requests.open(place, Request(clock, expected, reason.audited, title))
+        self.requests.open(candidate.key, Request(clock, candidate.expected, reason.audited, candidate.title))
 
-    def answered(self, place: Place, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
+    def answered(self, key: ObservationKey, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """Record an answer; returns answered, unsure, late (it had expired), repeated, corrected or unrequested."""
         clock = milliseconds_of(clock)
-        return self.record_answer(check_place(place), check_answer(label), check_labeller(labeller), clock)
+        return self.record_answer(check_key(key), check_answer(label), check_labeller(labeller), clock)
 
-    def record_answer(self, place: Place, label: Any, labeller: str | None, clock: int) -> str:
+    def record_answer(self, key: ObservationKey, label: Any, labeller: str | None, clock: int) -> str:
         """Record an answer as `answered` does, of values that were checked before."""
         if clock >= self.requests.due:
             self.expire(clock)
-        request = self.requests.close(place)
-        late = self.requests.take_expired(place) if request is None else None
-        outcome = self._outcome_of(place, label, request, late)
+        request = self.requests.close(key)
+        late = self.requests.take_expired(key) if request is None else None
+        outcome = self._outcome_of(key, label, request, late)
         if outcome != "unsure":
-            self.labellers.record(place, label, labeller)
-            self._learn(place, label, request or late)
+            self.labellers.record(key, label, labeller)
+            self._learn(key, label, request or late)
         elif closed := request or late:
-            self._near_duplicates.remove(place)
-            self.requests.remember(place, closed)
+            self._near_duplicates.remove(key)
+            self.requests.remember(key, closed)
         # An unsure answer counts only if it closes a request.
         self.counts[outcome] += outcome != "unsure" or request is not None
         return outcome
 
-    def close(self, place: Place) -> Request | None:
+    def close(self, key: ObservationKey) -> Request | None:
         """Close a request that will not be answered; its near-duplicates may be requested again."""
-        self._near_duplicates.remove(place)
-        return self.requests.close(place)
+        self._near_duplicates.remove(key)
+        return self.requests.close(key)
 
-    def expire(self, clock: int) -> list[tuple[Place, Request]]:
+    def expire(self, clock: int) -> list[tuple[ObservationKey, Request]]:
         """Close the requests that have expired; their near-duplicates may be requested again."""
         expired = self.requests.expire(clock)
-        for place, _ in expired:
-            self._near_duplicates.remove(place)
+        for key, _ in expired:
+            self._near_duplicates.remove(key)
         self.counts["expired"] += len(expired)
         return expired
 
@@ -226,26 +227,26 @@ class LabelSelector:
         self._clock = max(self._clock, milliseconds_of(clock))
         return self._clock
 
-    def _outcome_of(self, place: Place, label: Any, request: Request | None, late: Request | None) -> str:
+    def _outcome_of(self, key: ObservationKey, label: Any, request: Request | None, late: Request | None) -> str:
         if self.abstain_label is not None and label == self.abstain_label:
             return "unsure"
         if request is not None or late is not None:
             return "late" if request is None else "answered"
-        before = self.labellers.label_of(place)
+        before = self.labellers.label_of(key)
         if before is None:
             return "unrequested"
         return "repeated" if before == label else "corrected"
 
-    def _learn(self, place: Place, label: Any, request: Request | None) -> None:
+    def _learn(self, key: ObservationKey, label: Any, request: Request | None) -> None:
         """Update the surprise, and the audit with whether the prediction was right, as far as is known now."""
         if request is None:
-            if place in self.audit.scored:
-                self.audit.correct(place, label)
+            if key in self.audit.scored:
+                self.audit.correct(key, label)
         elif request.expected is not None:
             expected, probability = request.expected
             self._surprise.update(label, 1.0 - probability if expected == label else probability)
             if request.audited is not None:
-                self.audit.score(place, expected, label, request.audited)
+                self.audit.score(key, expected, label, request.audited)
 
     def _passes_threshold(self, candidate: Candidate, clock: int) -> bool:
         budget = self.budget

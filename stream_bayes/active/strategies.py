@@ -131,7 +131,7 @@ def disagreement(uncertainties: Uncertainties) -> FloatArray:
 
 
 def random(uncertainties: Uncertainties) -> FloatArray:
-    """The same score for every row, so that chance decides: the baseline of the other strategies."""
+    """Score every row equally, so that chance decides: the baseline of the other strategies."""
     return np.ones(len(uncertainties.variance))
 
 

@@ -28,12 +28,12 @@ def milliseconds_of(clock: Clock) -> int:
     return number
 
 
-def check_place(place: Any) -> int | str:
+def check_key(key: Any) -> int | str:
     """Check what identifies an observation: an offset or an id."""
-    known = plain(place)
+    known = plain(key)
     if isinstance(known, str) or (isinstance(known, int) and abs(known) <= LARGEST_INT):
         return known
-    raise refuse("place", "the offset of an observation or its id", known, InputError)
+    raise refuse("key", "the offset of an observation or its id", known, InputError)
 
 
 def check_labeller(labeller: Any) -> str | None:

@@ -119,7 +119,7 @@ def _metrics(learner: dict[str, Any], arrays: Arrays) -> dict[str, float | None]
     if not metrics.arrays().keys() <= arrays.keys():
         return {}
     metrics.restore(arrays)
-    return metrics.figures(numbers=issubclass(kind, Regressor))
+    return metrics.target_figures() if issubclass(kind, Regressor) else metrics.label_figures()
 
 
 def _is_learner(header: Any) -> bool:
@@ -140,7 +140,7 @@ def _labels(parameters: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
     if "labels" in arrays and "class_weight" in arrays:
         labels = json.loads(arrays["labels"].tobytes())
         evidence = arrays["class_weight"]
-    elif "counts" in arrays:  # a pair for each coin
+    elif "counts" in arrays:  # a pair for each key
         labels = parameters["classes"]["tuple"]
         evidence = arrays["counts"].sum(axis=0)
     elif "word.buckets" in arrays:  # mails of both kinds

@@ -71,7 +71,7 @@ def _describe(processor: PartitionProcessor) -> dict[str, Any]:
     return {
         "partition": processor.number,
         "labels_learned": engine.model_version,
-        **engine.metrics.figures(numbers=engine.model.predicts_numbers),
+        **engine.metric_figures(),
         "checkpoints": str(processor.checkpoint_store.folder),
     }
 

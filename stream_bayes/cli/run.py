@@ -102,8 +102,8 @@ def open_group_log(settings: Settings, partitions: int | None = None, *, wait: b
     count = retry(lambda: _partition_count(settings, partitions))
     inputs = settings.topics.observations, settings.topics.labels
     with (
-        _instance_id(settings) as member,
-        retry(lambda: _open_log(settings, settings.group, inputs, count, member)) as log,
+        _instance_id(settings) as instance_id,
+        retry(lambda: _open_log(settings, settings.group, inputs, count, instance_id)) as log,
     ):
         yield log
 
@@ -126,13 +126,13 @@ def _open_log(
     group: str | None = None,
     topics: Sequence[str] = (),
     partitions: int = 1,
-    member: str | None = None,
+    instance_id: str | None = None,
 ) -> Log:
     from stream_bayes.eventlog.factory import open_log
 
     _show_kafka_client_if_asked()
     return open_log(
-        settings.log, group, topics, partitions, kafka=settings.kafka, member=member, sqlite=settings.sqlite
+        settings.log, group, topics, partitions, kafka=settings.kafka, instance_id=instance_id, sqlite=settings.sqlite
     )
 
 
@@ -159,7 +159,7 @@ def _instance_id(settings: Settings) -> Iterator[str | None]:
     # In the temporary folder of the machine, since ids must differ on the whole machine.
     folder = Path(gettempdir()) / f"stream_bayes-{os.getuid()}" / settings.group
     with InstanceIdLease(folder, settings.kafka.instance_id) as lease:
-        yield lease.member
+        yield lease.instance_id
 
 
 def _show_kafka_client_if_asked() -> None:

@@ -105,7 +105,7 @@ class KafkaSettings(Section):
     create_topics: bool = True
     """Whether missing topics are created."""
     replication_factor: Annotated[Annotated[int, Field(ge=1, le=32_767)] | None, *OR_NONE] = None
-    """Of topics that are created; "none": the default of the broker."""
+    """Replication factor of topics that are created; "none": the default of the broker."""
     on_offset_gap: Literal["fail", "earliest"] = "fail"
     """If unread records were deleted: fail, or continue with the earliest record that is left."""
     session_seconds: Annotated[float, Field(ge=6, le=300, allow_inf_nan=False)] = 10.0

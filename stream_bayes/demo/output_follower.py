@@ -29,7 +29,7 @@ class WorkerProgress(NamedTuple):
     area: float
     """(1-ROCA)% of all mails so far."""
     recent_area: float
-    """Of the last 1,000."""
+    """(1-ROCA)% of the last 1,000 mails."""
     history: tuple[float, ...]
     """Values of recent_area over time."""
     calibration: tuple[ProbabilityBin, ...]

@@ -22,7 +22,7 @@ class RequestLine(NamedTuple):
 
     subject: str
     probability: float
-    """Of spam."""
+    """Predicted probability of spam."""
     variance: float
     answer: str
     """Empty until it is answered."""

@@ -31,7 +31,7 @@ GONE = "observation-gone"
 
 
 class PlannedAction(NamedTuple):
-    """What is to be done with one event."""
+    """The action that is planned for one event."""
 
     input: InputEvent
     action: Action
@@ -70,11 +70,11 @@ class BatchPlan(NamedTuple):
     observations: Mapping[int, Observation]
     """The observations of the batch itself, by offset."""
     decisions: ReplayDecisions | None
-    """What was decided when the events were first processed; None if this is the first time."""
+    """The decisions made when the events were first processed; None if this is the first time."""
 
 
 class PlanningState(Protocol):
-    """What a planner reads of an engine."""
+    """The part of an engine that a planner reads."""
 
     model: ModelAdapter
     label_history: LabelHistory
@@ -160,7 +160,10 @@ class BatchPlanner:
             raise EventError("wrong-topic", message)
         named_offset = self._offset_in(observation.id)
         if named_offset is not None and named_offset != offset:
-            message = f"the id {observation.id!r} is that of the record at offset {named_offset}, by its place"
+            message = (
+                f"the id {observation.id!r} names another record, the one at offset {named_offset}: send the "
+                "observation with an id of its own"
+            )
             raise EventError("bad-id", message)
         id_digest = digest_of(observation.id)
         # No other observation can have an id that is a place: its content is not compared with any.
@@ -270,8 +273,8 @@ class BatchPlanner:
             found = self._offset_in(label.id)
         if found is None:
             message = (
-                "no observation of the last ones has this id: give the label its source, or send it after its "
-                "observation"
+                "no observation in the dedup window has this id: give the label its source (topic, partition and "
+                "offset of the observation), or send it after its observation"
             )
             raise EventError("unknown-observation", message)
         return found

@@ -272,6 +272,10 @@ class Engine:
         if isinstance(planned.before, Unlabelled):
             self._count_label(planned.offset, planned.label)
 
+    def metric_figures(self) -> dict[str, float | None]:
+        """The running metrics of the labels, or of the targets where the model predicts numbers."""
+        return self.metrics.target_figures() if self.model.predicts_numbers else self.metrics.label_figures()
+
     def _count_label(self, offset: int, label: Known) -> None:
         if self.model.predicts_numbers:
             self.metrics.count_target(offset, float(label))

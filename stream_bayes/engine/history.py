@@ -34,7 +34,7 @@ _DUPLICATE = 1
 _NO_LABEL = 2
 _FIRST_LABEL = 3
 _MAX_IN_A_BYTE = 255
-_MAX_LABELS = 1000
+_MAX_DISTINCT_LABELS = 1000
 
 
 class LabelHistory:
@@ -75,9 +75,9 @@ class LabelHistory:
 
     def has_room(self, label: Known, others: set[Known]) -> bool:
         """Whether one more label can be remembered, besides `others`: there are at most 1,000 different ones."""
-        if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MAX_LABELS:
+        if len(self._targets) or label in self._numbers or len(self._numbers) + len(others) < _MAX_DISTINCT_LABELS:
             return True
-        return label in others or len(self._numbers.keys() | others) < _MAX_LABELS
+        return label in others or len(self._numbers.keys() | others) < _MAX_DISTINCT_LABELS
 
     def advance(self, end: int, *, is_duplicate: bool = False) -> None:
         """Move the end of the ring to `end`; the last offset may be a duplicate, the other new ones stay empty."""

@@ -38,7 +38,10 @@ def credible_interval_of(predictive: LabelPredictive | Predictive) -> CredibleIn
 
 
 def reported_label(probabilities: Mapping[Any, float]) -> Any:
-    """Of two labels the second, or "spam" if it is one of them; of more the most probable; None while there is none."""
+    """The label whose interval is reported; None while there is none.
+
+    It is the second of two labels, or "spam" if it is one of them; of more labels it is the most probable.
+    """
     if len(probabilities) == 2:
         return _SPAM if _SPAM in probabilities else list(probabilities)[1]
     return max(probabilities, key=probabilities.__getitem__, default=None)

@@ -18,7 +18,12 @@ CALIBRATION_BINS = 10
 _CELLS = 4096
 _CELLS_A_UNIT = 64.0
 _LARGEST = 31.99
-_COUNT, _RIGHT, _SCORED, _LOG_LOSS, _ABSOLUTE, _SQUARED = range(6)
+_COUNT = 0
+_RIGHT = 1
+_SCORED = 2
+_LOG_LOSS = 3
+_ABSOLUTE = 4
+_SQUARED = 5
 
 
 class RunningMetrics:
@@ -81,22 +86,26 @@ class RunningMetrics:
             self._sum_at[_ABSOLUTE] += error
             self._sum_at[_SQUARED] += error * error
 
-    def figures(self, *, numbers: bool) -> dict[str, float | None]:
-        """All metrics, None where nothing has been counted; the count of labels is an int."""
-        count, right, scored, log_loss, absolute, squared = self._sums.tolist()
-        if numbers:
-            error = _over(squared, count)
-            return {
-                "labelled": int(count),
-                "mean_absolute_error": _over(absolute, count),
-                "root_mean_squared_error": None if error is None else math.sqrt(error),
-            }
+    def label_figures(self) -> dict[str, float | None]:
+        """All metrics of labels, None where nothing has been counted; the count of labels is an int."""
+        sums = self._sum_at
+        distance = sum(abs(p - y) for _, p, y in self._bins.tolist())
         return {
-            "labelled": int(count),
-            "accuracy": _over(right, count),
-            "log_loss": _over(log_loss, scored),
+            "labelled": int(sums[_COUNT]),
+            "accuracy": _over(sums[_RIGHT], sums[_COUNT]),
+            "log_loss": _over(sums[_LOG_LOSS], sums[_SCORED]),
             "one_minus_roca_percent": one_minus_roca_percent(self._cells),
-            "calibration_error": _over(sum(abs(p - y) for _, p, y in self._bins.tolist()), scored),
+            "calibration_error": _over(distance, sums[_SCORED]),
+        }
+
+    def target_figures(self) -> dict[str, float | None]:
+        """All metrics of targets, None where nothing has been counted; the count of targets is an int."""
+        sums = self._sum_at
+        squared = _over(sums[_SQUARED], sums[_COUNT])
+        return {
+            "labelled": int(sums[_COUNT]),
+            "mean_absolute_error": _over(sums[_ABSOLUTE], sums[_COUNT]),
+            "root_mean_squared_error": None if squared is None else math.sqrt(squared),
         }
 
     def calibration(self) -> list[tuple[float, float, int]]:

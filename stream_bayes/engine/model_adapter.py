@@ -86,7 +86,7 @@ class Predictions(NamedTuple):
 
 
 class ModelAdapter:
-    """What an engine, and everything that shows its predictions, needs of any learner."""
+    """A learner with all that an engine and the page need of it: preparing, predicting, learning and explaining."""
 
     def __init__(self, learner: Learner) -> None:
         if not isinstance(learner, (Classifier, Regressor)):

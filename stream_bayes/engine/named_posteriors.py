@@ -20,7 +20,7 @@ from stream_bayes.learners import (
 )
 from stream_bayes.learners.base.labels import as_key
 from stream_bayes.learners.base.named_posterior import NamedPosterior, ScalarPosterior
-from stream_bayes.learners.linear.weights import WeightBelief
+from stream_bayes.learners.linear.weights import WeightPosterior
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.posteriors import MvNormal, Normal, NormalInverseGamma, StudentT
 
@@ -45,7 +45,7 @@ class SupportsMemberWeights(Protocol):
 
 def named_posterior(learner: Learner, text: str) -> NamedPosterior:
     """The posterior of a feature or weight of a learner that has `posterior_kinds`; raises `NoPosterior` if none."""
-    if isinstance(learner, WeightBelief):
+    if isinstance(learner, WeightPosterior):
         return _weight_posterior(learner, text)
     if isinstance(learner, SupportsMemberWeights):
         return _member_posterior(learner, text)
@@ -66,7 +66,7 @@ def _names(text: str) -> Iterator[Any]:
         yield name
 
 
-def _weight_posterior(learner: WeightBelief, text: str) -> NamedPosterior:
+def _weight_posterior(learner: WeightPosterior, text: str) -> NamedPosterior:
     new = _weight(learner, _UNUSED_NAME)
     found = {name: _weight(learner, name) for name in _names(text)}
     name = next((name for name, weight in found.items() if weight != new), text)
@@ -75,7 +75,7 @@ def _weight_posterior(learner: WeightBelief, text: str) -> NamedPosterior:
     return NamedPosterior(found[name], f'weight of "{visible(_shown(name))}"', note)
 
 
-def _weight(learner: WeightBelief, name: Any) -> Normal | StudentT:
+def _weight(learner: WeightPosterior, name: Any) -> Normal | StudentT:
     joint = learner.joint(name)
     if isinstance(joint, MvNormal):
         return Normal(float(joint.mean[0]), float(joint.covariance[0, 0]))

@@ -20,7 +20,7 @@ class Bookkeeping(NamedTuple):
     """The state of an engine without its learner: a copy that later events do not change."""
 
     scalars: dict[str, Any]
-    """As JSON."""
+    """The scalars of the state, which are written as JSON."""
     arrays: Arrays
 
 

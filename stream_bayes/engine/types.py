@@ -16,7 +16,7 @@ from stream_bayes.records import Record
 # The last second of the year 9999: a request may expire later than the last date there is.
 _LAST_MOMENT = 253_402_300_799_000
 MAX_PAYLOAD = 32 << 20
-MAX_LABELS = 1 << 20
+MAX_KEY_AND_HEADERS = 1 << 20
 """Bytes of a value, and of a key with headers, that go into a dead letter: it must still be a record itself."""
 
 Output = Prediction | LabelRequest | LabelOutcome | DeadLetter
@@ -77,8 +77,8 @@ class BatchResult:
 
 def dead_letter(record: Record, problem: EventError) -> DeadLetter:
     """The dead letter of a record: with the whole record, or its first bytes where that is too large."""
-    labels = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
-    cut = len(record.value) > MAX_PAYLOAD or labels > MAX_LABELS
+    overhead_bytes = len(record.key or b"") + sum(len(name) + len(content) for name, content in record.headers)
+    cut = len(record.value) > MAX_PAYLOAD or overhead_bytes > MAX_KEY_AND_HEADERS
     return DeadLetter(
         code=problem.code,
         message=printable(str(problem)),

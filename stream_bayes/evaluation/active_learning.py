@@ -35,7 +35,7 @@ _GAP_WEIGHT = 0.1
 
 
 class RequestCounts(NamedTuple):
-    """What happened to the label requests of a pass."""
+    """Counts of the label requests of a pass, by what happened to them."""
 
     counts: dict[str, int]
     """Messages by outcome: "requested", "audited", "suppressed", "answered", "expired", ..."""
@@ -90,7 +90,7 @@ class ActiveLearningPass:
 
     @property
     def requests(self) -> RequestCounts:
-        """What happened to the requests so far."""
+        """Counts of the requests so far, by what happened to them."""
         return RequestCounts(dict(+self._selector.counts), self._selector.audit.estimate(), self._probabilities_only)
 
     @property

@@ -40,7 +40,7 @@ class FeedbackRow(NamedTuple):
     """The index of the message in the stream, from 0."""
     raw: bytes
     label: str | None
-    """None if it is not learned now."""
+    """The label to learn; None if it is not learned now."""
     scored: bool
     """Whether the prediction counts; a message that is learned later has a second row."""
 
@@ -169,7 +169,7 @@ class FeedbackRegime(NamedTuple):
 
     feedback: str = "immediate"
     strategy: str | None = None
-    """None for the default strategy."""
+    """The name of the strategy; None for the default one."""
     delay: str | None = None
     """The delay of labels, in messages or as a span of time; None for no delay."""
     seed: int = SEED
@@ -232,8 +232,8 @@ class FeedbackRegime(NamedTuple):
         """The selector that decides for each message; None if the labels to learn are known beforehand."""
         if not self.is_active or self.strategy_name in {FIRST, RANDOM}:
             return None
-        score = RANDOM if self.strategy_name == PACED else self.strategy_name
-        return LabelSelector(score, LabelBudget(total=self.budget), seed=self.seed)
+        strategy = RANDOM if self.strategy_name == PACED else self.strategy_name
+        return LabelSelector(strategy, LabelBudget(total=self.budget), seed=self.seed)
 
     def scheduled(self, stream: Stream, max_bytes: int | None) -> Feedback:
         """The feedback whose labels are known beforehand; for a random sample the stream is read once to count it."""

@@ -50,7 +50,7 @@ class MailFilter(Protocol):
     name: str
 
     def features(self, mails: Sequence[bytes]) -> Any:
-        """Whatever `test_then_train` wants to have of these mails; the mails themselves will do."""
+        """Convert mails into the form that `test_then_train` takes; it may return the mails themselves."""
 
     def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
         """For each mail in order: score it, then learn it if its label ("spam" or "ham") is given."""

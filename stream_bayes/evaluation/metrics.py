@@ -142,6 +142,17 @@ class Ranks:
         return everything - spams, spams
 
 
+class _Sums(NamedTuple):
+    """Sums over the messages, in the order of the columns of the table that `Outcomes` keeps."""
+
+    hams: float
+    spams: float
+    ham_errors: float
+    spam_errors: float
+    log_losses: float
+    squared_errors: float
+
+
 class Outcomes:
     """Labels and scores, prepared for metrics that count each message any number of times, as the bootstrap does.
 
@@ -160,18 +171,19 @@ class Outcomes:
 
     def metrics(self, counts: FloatArray) -> Metrics:
         """All metrics, with each message counted `counts` times."""
-        hams, spams, ham_errors, spam_errors, logs, squares = (counts @ self._table).tolist()
+        sums = _Sums(*(counts @ self._table).tolist())
+        messages = sums.hams + sums.spams
         ranks = self._ranks.at_each_score(counts)
         apart = np.bincount(self._bins, weights=counts * self._apart, minlength=BINS)
         return Metrics(
             _one_minus_roca_percent(*ranks),
-            100.0 * _share(ham_errors, hams),
-            100.0 * _share(spam_errors, spams),
-            _lam_percent((ham_errors, hams), (spam_errors, spams)),
+            100.0 * _share(sums.ham_errors, sums.hams),
+            100.0 * _share(sums.spam_errors, sums.spams),
+            _lam_percent((sums.ham_errors, sums.hams), (sums.spam_errors, sums.spams)),
             _spam_error_at_ham_percent(*ranks),
-            _share(logs, hams + spams),
-            _share(squares, hams + spams),
-            _share(float(np.abs(apart).sum()), hams + spams),
+            _share(sums.log_losses, messages),
+            _share(sums.squared_errors, messages),
+            _share(float(np.abs(apart).sum()), messages),
         )
 
 

@@ -188,7 +188,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def comparison_legend(result: ComparisonResult) -> list[str]:
-    """What the marks and ratios of a table of compared cells mean, and the figures of the stream."""
+    """The legend of a table of compared cells: its marks and ratios, and the figures of the stream."""
     late = "no late sources by List-Id or From"
     if result.late:
         full = "" if result.full is None else f", error with all labels {format_percent(result.full_late_error)}"

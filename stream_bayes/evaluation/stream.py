@@ -58,7 +58,7 @@ def _shuffled(mails: Iterable[Mail], seed: int) -> Iterator[Mail]:
 
 
 class StreamSource(NamedTuple):
-    """What a process needs to read a stream: the path of its corpus, and the order."""
+    """The description from which a process reads a stream: the path of its corpus, and the order."""
 
     path: Path
     prefix: str = ""

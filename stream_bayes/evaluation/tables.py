@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from stream_bayes.evaluation.corpora.mail import counted
 from stream_bayes.evaluation.feedback import FIRST, PACED
@@ -205,8 +206,25 @@ def _labels(cell: AreaSpread) -> str:
     return f"{cell.labels:,.0f}"
 
 
-_TITLES_ABOVE = ("", "over", "", "over", "late", "spam in")
-_TITLES = ("(1-ROCA)%", "chance", "best member", "member", "error", "labels")
+class _ComparedColumns(NamedTuple):
+    """A line of the table of compared cells, as texts."""
+
+    area: str
+    chance: str
+    member: str
+    over_member: str
+    late: str
+    spam: str
+
+    def line(self, member_width: int) -> str:
+        return (
+            f"{self.area:>10}{self.chance:>8}  {self.member:<{member_width}}{self.over_member:>7}{self.late:>8}"
+            f"{self.spam:>8}"
+        )
+
+
+_TITLES_ABOVE = _ComparedColumns("", "over", "", "over", "late", "spam in")
+_TITLES = _ComparedColumns("(1-ROCA)%", "chance", "best member", "member", "error", "labels")
 
 
 def _compared(result: ComparisonResult, width: int) -> list[list[str]]:
@@ -216,8 +234,8 @@ def _compared(result: ComparisonResult, width: int) -> list[list[str]]:
     member_width = max(map(len, ["best member", *members]))
     width = max(width, *(len(f"{budget:,} labels") for budget in result.plan.budgets))
 
-    def line(name: str, cells: Sequence[str]) -> str:
-        return f"  {name:<{width}}{_compared_columns(cells, member_width)}".rstrip()
+    def line(name: str, columns: _ComparedColumns) -> str:
+        return f"  {name:<{width}}{columns.line(member_width)}".rstrip()
 
     parts = [[f"  {each}" for each in comparison_legend(result)]]
     for cells in filter(None, blocks):
@@ -226,22 +244,17 @@ def _compared(result: ComparisonResult, width: int) -> list[list[str]]:
     return parts
 
 
-def _compared_cells(cell: ComparedCell) -> tuple[str, ...]:
+def _compared_cells(cell: ComparedCell) -> _ComparedColumns:
     best = "*" if cell.is_best else _noise(cell.is_best_noise)
     chance = " " if cell.strategy == PACED else _noise(cell.is_chance_noise)
-    return (
-        f"{format_number(cell.area.mean)}{best}",
-        f"{format_ratio(cell.over_chance)}{chance}",
-        _member(cell),
-        format_ratio(cell.over_member),
-        format_percent(cell.late_error),
-        format_percent(cell.spam_in_labels),
+    return _ComparedColumns(
+        area=f"{format_number(cell.area.mean)}{best}",
+        chance=f"{format_ratio(cell.over_chance)}{chance}",
+        member=_member(cell),
+        over_member=format_ratio(cell.over_member),
+        late=format_percent(cell.late_error),
+        spam=format_percent(cell.spam_in_labels),
     )
-
-
-def _compared_columns(cells: Sequence[str], member_width: int) -> str:
-    area, chance, member, over_member, late, spam = cells
-    return f"{area:>10}{chance:>8}  {member:<{member_width}}{over_member:>7}{late:>8}{spam:>8}"
 
 
 def _noise(is_noise: bool | None) -> str:

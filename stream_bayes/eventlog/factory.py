@@ -25,22 +25,22 @@ def open_log(  # noqa: PLR0913 - all but the address have defaults
     partitions: int = 1,
     *,
     kafka: KafkaSettings | None = None,
-    member: str | None = None,
+    instance_id: str | None = None,
     sqlite: SqliteSettings | None = None,
 ) -> Log:
     """The log at an address.
 
     `sqlite:///relative/path.db` or `sqlite:////absolute/path.db` is a file, `kafka://host:port,host:port` a cluster.
     With a group it reads these topics as a member of that consumer group; a topic that does not exist is created with
-    `partitions`. `kafka` (settings of the connection) and `member` (instance id in the group) are for a cluster only,
-    `sqlite` is for a file only.
+    `partitions`. `kafka` (settings of the connection) and `instance_id` (the stable name of this worker in the group)
+    are for a cluster only, `sqlite` is for a file only.
     """
     if url.startswith(SQLITE) and len(url) > len(SQLITE):
         most = (sqlite or SqliteSettings()).record_bytes
         return SqliteLog(url.removeprefix(SQLITE), group, topics, partitions, record_bytes=most)
     if url.startswith(KAFKA):
         servers = parse_servers(url)
-        return _kafka_log()(servers, group, topics, partitions, kafka, member)
+        return _kafka_log()(servers, group, topics, partitions, kafka, instance_id)
     message = (
         f"{redact_url(url)!r} is not the address of a log. Write {SQLITE}relative/path.db or "
         f"{SQLITE}/absolute/path.db (three slashes, then the path), or {KAFKA}host:port,host:port for a Kafka cluster"

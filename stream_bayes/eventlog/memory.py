@@ -108,7 +108,7 @@ class MemoryStore:
         self.positions: dict[str, dict[Partition, int]] = {}
         """Positions of each group, also in topics that it no longer reads."""
         self.reads: dict[str, tuple[Partition, ...]] = {}
-        """What each group reads, in the order in which the topics were named."""
+        """The partitions that each group reads, in the order in which the topics were named."""
         self.holders: set[str] = set()
         """The groups that a log is open for."""
         self.changed = Condition()
@@ -248,11 +248,11 @@ class MemoryLog(Log):
 
     @property
     def identity(self) -> str:
-        """That of the store."""
+        """The identity of the store."""
         return self.store.identity
 
     def max_record_bytes(self, topic: str) -> int:
-        """The same for all topics."""
+        """The largest record, which is the same for all topics."""
         return self._record_bytes
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:

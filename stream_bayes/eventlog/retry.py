@@ -78,7 +78,7 @@ class RetryingLog(Log):
 
     @property
     def identity(self) -> str:
-        """That of the wrapped log."""
+        """The identity of the wrapped log."""
         return self.wrapped.identity
 
     @property

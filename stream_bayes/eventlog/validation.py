@@ -108,7 +108,10 @@ def no_such_partition(topic: str, number: int, count: int) -> LogError:
 
 def too_few_partitions(topic: str, count: int, wanted: int) -> LogError:
     """The error of a topic that cannot be made larger."""
-    message = f"the topic {topic} has {count} partitions, and needs {wanted}: a record and what comes of it share one"
+    message = (
+        f"the topic {topic} has {count} partitions and needs {wanted}, since outputs go to the partition with the "
+        "number of their input: add partitions to it, or name another topic"
+    )
     return LogError(message)
 
 
@@ -119,5 +122,5 @@ def no_group(what: str) -> LogError:
 
 
 def chosen_partition(key: bytes | None, count: int, turn: int) -> int:
-    """The same partition for the same key, by CRC-32; records without a key take turns."""
+    """The partition of a key, by CRC-32: always the same one; records without a key take turns."""
     return (turn if key is None else zlib.crc32(key)) % count

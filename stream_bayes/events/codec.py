@@ -61,11 +61,11 @@ class Limits(NamedTuple):
     """Size limits of records."""
 
     record_bytes: int = 1 << 20
-    """Of a value. Raw mails are exempt: only their beginning is parsed."""
+    """Bytes of a value. Raw mails are exempt: only their beginning is parsed."""
     depth: int = 32
     """Nesting of arrays and objects; the outermost counts as one."""
     id_bytes: int = _DEFAULT_ID_BYTES
-    """Of an id in UTF-8."""
+    """Bytes of an id in UTF-8."""
 
     @classmethod
     def from_settings(cls, settings: EventSettings) -> Limits:

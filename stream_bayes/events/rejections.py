@@ -44,7 +44,7 @@ _WORKER_CODES = {
 CODES = frozenset(_DECODE_CODES)
 """All codes of the `EventError` that `decode` raises."""
 DEAD_LETTER_CODES = {**_DECODE_CODES, **_ENGINE_CODES, **_WORKER_CODES}
-"""What each code of a dead letter means; the reference of the documentation is made from it."""
+"""The meaning of each code of a dead letter; the reference of the documentation is made from it."""
 
 _MAX_MESSAGE = 300
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -162,7 +162,7 @@ class Batch:
             raise InputError(message)
 
     def _problems(self) -> Iterator[str]:
-        """What is wrong with the arrays; each is looked at only when those before it were right."""
+        """Yield the problems of the arrays; each array is looked at only if those before it are right."""
         starts = self.row_starts
         columns = self.columns
         if len(starts) == 0 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != len(columns):

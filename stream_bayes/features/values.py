@@ -1,4 +1,4 @@
-"""What a feature may be: its names, its values, and how a dict of them becomes numbers."""
+"""Names and values of features, and how a dict of them becomes numbers."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class HashedVocabulary:
         """Hashing takes any name that can be written down, and remembers no types."""
 
     def register(self, names: Sequence[FeatureName], texts: Set[FeatureName] = frozenset()) -> IntArray:
-        """The same as `lookup`: every bucket is there from the start."""
+        """Look up the names as `lookup` does: every bucket is there from the start."""
         return self.lookup(names)
 
     def truncate(self, count: int, texts: Set[FeatureName] | None = None) -> None:

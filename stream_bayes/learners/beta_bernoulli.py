@@ -22,7 +22,7 @@ from stream_bayes.features.values import (
 from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_json
 from stream_bayes.kernels.common.csr import added, residue
 from stream_bayes.kernels.common.special import log_gamma_slopes
-from stream_bayes.kernels.naive_bayes.beta_bernoulli import CoinRows, fold_coins
+from stream_bayes.kernels.naive_bayes.beta_bernoulli import KeyRows, fold_keys
 from stream_bayes.learners.base.arrays import with_room
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.input_checks import check_events
@@ -41,20 +41,20 @@ class BetaBernoulli(Classifier, Additive):
     Parameters
     ----------
     on
-        The feature whose values have a coin each (a sender, a domain); None for one coin. Events without the feature
-        share a coin of their own.
+        The feature whose values are the keys (a sender, a domain): each key has a posterior of its own. None for one
+        posterior of all events. Events without the feature share one key.
     prior
-        Of the probability of the second label, for each coin.
+        The prior of the probability of the second label, for each key.
     classes
         The two labels; the second is the success.
     capacity
-        How many coins are kept. When one more is needed, the coin that has gone longest without learning is dropped
+        How many keys are kept. When one more is needed, the key that has gone longest without learning is dropped
         with its evidence, and starts from the prior should its value come back.
 
     Notes
     -----
-    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the coin is kept; unlearning from one
-    that was dropped is refused. Which coin is dropped goes by their last learning, taken back since or not.
+    p | data ~ Beta(successes + s, failures + f). Corrections are exact while the key is kept; unlearning from one
+    that was dropped is refused. Which key is dropped goes by their last learning, taken back since or not.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class BetaBernoulli(Classifier, Additive):
         check_scale("prior", *prior)
         self.classes = cast(tuple[Label, Label], tuple(self._labels))
         self.capacity = capacity
-        # The slot of each coin, in the order they last learned: the first is the next to be dropped. Slots that
+        # The slot of each key, in the order they last learned: the first is the next to be dropped. Slots that
         # unlearning has emptied wait in `_free`.
         self._slots: dict[Key, int] = {}
         self._free: list[int] = []
@@ -93,7 +93,7 @@ class BetaBernoulli(Classifier, Additive):
         self._kind: str | None = None
 
     def posterior(self, value: Any = None) -> Beta:
-        """The coin of one value of the feature, or the only coin."""
+        """The posterior for one value of the feature, or the only posterior."""
         slot = self._slots.get(None if value is None else self._key({self.on: value}), -1)
         failures, successes = self._counts[slot] if slot >= 0 else (0.0, 0.0)
         return self.prior.update_counts(float(successes), float(failures))
@@ -101,7 +101,7 @@ class BetaBernoulli(Classifier, Additive):
     def _evidence_summary(self) -> dict[str, Any]:
         counts = self._counts.sum(axis=0).tolist()
         events = dict(zip(self.classes, counts, strict=True))
-        return {"events": sum(counts), "events of each class": events, "coins": len(self._slots)}
+        return {"events": sum(counts), "events of each class": events, "keys": len(self._slots)}
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of both labels."""
@@ -116,7 +116,7 @@ class BetaBernoulli(Classifier, Additive):
         return self._predict(self._keys(events))
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Add one event to its coin."""
+        """Add one event to the counts of its key."""
         key = self._key(x)
         outcome = self._outcome(y)
         weight = check_weight(w)
@@ -133,7 +133,7 @@ class BetaBernoulli(Classifier, Additive):
         return self._run(keys, self._labels.codes(labels)[0], weights)
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Take one event back; refused when its coin has less than that."""
+        """Take one event back; refused when its key has less evidence than that."""
         key = self._key(x)
         outcome = self._outcome(y)
         weight = check_weight(w)
@@ -142,7 +142,9 @@ class BetaBernoulli(Classifier, Additive):
             return
         slot = self._slots.get(key, -1)
         if slot < 0 or self._counts[slot, outcome] < weight - residue(weight):
-            message = f"the coin of {key and key[1]!r} has less than {weight:g} of label {y!r} to take back"
+            message = (
+                f"{key and key[1]!r} has less than {weight:g} of label {y!r} to take back: was this event learned?"
+            )
             raise UnlearnError(message)
         self._counts[slot, outcome] = added(float(self._counts[slot, outcome]), -weight)
         if not self._counts[slot].any():
@@ -156,9 +158,9 @@ class BetaBernoulli(Classifier, Additive):
         listed = outcomes.tolist()
         self._check_kinds(keys, listed)
         self._reserve(keys, listed)
-        rows = CoinRows(*self._assign(keys, listed), outcomes, weights)
+        rows = KeyRows(*self._assign(keys, listed), outcomes, weights)
         posteriors = np.empty((len(keys), 2))
-        fold_coins(rows, self.prior.successes, self.prior.failures, self._counts, posteriors)
+        fold_keys(rows, self.prior.successes, self.prior.failures, self._counts, posteriors)
         return _predictions(self.classes, posteriors)
 
     def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:
@@ -171,18 +173,18 @@ class BetaBernoulli(Classifier, Additive):
         return super()._prepare(events, y, weights)._replace(learn=partial(self._run, keys, outcomes, weights))
 
     def _reserve(self, keys: Sequence[Key], outcomes: Sequence[int]) -> None:
-        """Reserve space for every coin that these rows may need. Unused space is not visible."""
+        """Reserve space for every key that these rows may need. Unused space is not visible."""
         slots = len(self._slots) + len(self._free)
         new = {key for key, outcome in zip(keys, outcomes, strict=True) if outcome >= 0} - self._slots.keys()
         needed = max(slots, min(slots + len(new), self.capacity))
         try:
             self._counts = with_room(self._counts, (needed, 2))
         except MemoryError as problem:
-            message = f"no memory for {needed} coins; a smaller capacity drops the oldest"
+            message = f"no memory for {needed} keys: set a smaller capacity, which drops the oldest"
             raise EvidenceError(message) from problem
 
     def _assign(self, keys: Sequence[Key], outcomes: Sequence[int]) -> tuple[IntArray, IntArray, BoolArray]:
-        """Slots to read and write, coins moved to the end of the queue or dropped as a loop would do it."""
+        """Slots to read and write, keys moved to the end of the queue or dropped as a loop would do it."""
         slots = self._slots
         read = np.full(len(keys), -1, dtype=np.int64)
         write = np.full(len(keys), -1, dtype=np.int64)
@@ -245,7 +247,7 @@ class BetaBernoulli(Classifier, Additive):
         counts = arrays["counts"]
         right = counts.dtype == np.float64 and counts.shape == (len(self._slots), 2)
         if not right or not ((counts >= 0.0) & (counts < np.inf)).all():
-            message = "counts must be one pair of numbers a coin, 0 or more"
+            message = "counts must be one pair of numbers for each key, 0 or more"
             raise ValueError(message)
         self._counts = np.concatenate([counts, np.zeros((1, 2))])
         (self._kind,) = unpack_json(arrays["kind"])

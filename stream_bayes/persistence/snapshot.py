@@ -60,7 +60,7 @@ class FileKind(NamedTuple):
     noun: str
     """The noun for such a file in messages."""
     origin: str
-    """Where such files come from, as the end of a message."""
+    """The origin of such files, as the end of a message."""
     oldest: int = 1
     """The oldest version that is read."""
 

@@ -114,7 +114,7 @@ class Value:
 
 
 class Decidable(Value, Generic[Estimate]):
-    """Mixin: a belief with `mean`, `median` and `mode`, hence with a best guess under each loss."""
+    """Mixin: a distribution with `mean`, `median` and `mode`, hence with a best guess under each loss."""
 
     __slots__ = ()
 
@@ -179,7 +179,7 @@ class Quantiles(Value):
 
 
 class ScalarPosterior(Quantiles, Decidable[float]):
-    """Mixin: a belief about one number that has a density."""
+    """Mixin: a distribution of one number that has a density."""
 
     __slots__ = ()
 
@@ -225,7 +225,7 @@ class ScalarPosterior(Quantiles, Decidable[float]):
 
 
 class LatentProbability(Quantiles):
-    """Mixin: a belief about a probability, fit to stand behind the labels of a `LabelPredictive`."""
+    """Mixin: a distribution of a probability, fit to stand behind the labels of a `LabelPredictive`."""
 
     __slots__ = ()
 

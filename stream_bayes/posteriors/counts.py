@@ -42,10 +42,10 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
 
     Examples
     --------
-    >>> belief = Beta(2, 2).update_counts(75, 60)
-    >>> belief
+    >>> posterior = Beta(2, 2).update_counts(75, 60)
+    >>> posterior
     Beta(77, 62)
-    >>> round(belief.mean, 4), round(belief.mode, 4), [round(end, 3) for end in belief.interval(0.9)]
+    >>> round(posterior.mean, 4), round(posterior.mode, 4), [round(end, 3) for end in posterior.interval(0.9)]
     (0.554, 0.5547, [0.484, 0.623])
     """
 
@@ -60,7 +60,7 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
         return super().__new__(cls, won, lost)
 
     def update(self, outcome: bool | int) -> Self:
-        """Return the belief after one more event, True (or 1) for success, False (or 0) for failure."""
+        """Return the posterior after one more event, True (or 1) for success, False (or 0) for failure."""
         success = truth("outcome", outcome)
         return self.update_counts(success + 0.0, 1.0 - success)
 
@@ -154,10 +154,10 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
 
     Examples
     --------
-    >>> belief = Dirichlet((1, 1, 2)).update_counts((2, 4, 3))
-    >>> belief
+    >>> posterior = Dirichlet((1, 1, 2)).update_counts((2, 4, 3))
+    >>> posterior
     Dirichlet((3, 5, 5))
-    >>> belief.mode, belief.marginal(0)
+    >>> posterior.mode, posterior.marginal(0)
     ((0.2, 0.4, 0.4), Beta(3, 10))
     """
 
@@ -179,19 +179,19 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
         return place
 
     def update(self, index: int) -> Self:
-        """Return the belief after outcome number `index` came once more."""
+        """Return the posterior after outcome number `index` came once more."""
         place = self._place(index)
         return self.update_counts(float(i == place) for i in range(len(self.concentration)))
 
     def update_counts(self, counts: Iterable[float]) -> Self:
-        """Return the belief after each outcome came so often more; fractions are allowed."""
+        """Return the posterior after each outcome came so often more; fractions are allowed."""
         new = each(non_negative, "counts", counts, InputError)
         if len(new) != len(self.concentration):
             raise refuse("counts", f"{len(self.concentration)} numbers", new, InputError)
         return type(self)(old + n for old, n in zip(self.concentration, new, strict=True))
 
     def marginal(self, index: int) -> Beta:
-        """Return the belief about the probability of one outcome."""
+        """Return the distribution of the probability of one outcome."""
         place = self._place(index)
         rest = math.fsum(self.concentration[:place] + self.concentration[place + 1 :])
         return Beta(self.concentration[place], rest)

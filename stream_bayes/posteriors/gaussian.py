@@ -24,7 +24,7 @@ class _NormalFields(NamedTuple):
     variance: float
     """Total variance, noise included."""
     noise_variance: float = 0.0
-    """The part of the variance that is noise; 0 for a belief, above 0 for a prediction."""
+    """The part of the variance that is noise; 0 for a posterior, above 0 for a prediction."""
 
 
 class Normal(ScalarPosterior, _NormalFields):
@@ -34,10 +34,10 @@ class Normal(ScalarPosterior, _NormalFields):
 
     Examples
     --------
-    >>> belief = Normal(10, 4).update(16, noise_variance=9)
-    >>> round(belief.mean, 3), round(belief.variance, 3)
+    >>> posterior = Normal(10, 4).update(16, noise_variance=9)
+    >>> round(posterior.mean, 3), round(posterior.variance, 3)
     (11.846, 2.769)
-    >>> round(belief.predictive(9).variance, 3)
+    >>> round(posterior.predictive(9).variance, 3)
     11.769
     """
 
@@ -55,11 +55,11 @@ class Normal(ScalarPosterior, _NormalFields):
         return super().__new__(cls, finite("mean", mean), total, noise)
 
     def update(self, observation: float, noise_variance: float) -> Self:
-        """Return the belief after one observation with known noise."""
+        """Return the posterior after one observation with known noise."""
         return self.update_many((observation,), noise_variance)
 
     def update_many(self, observations: Iterable[float], noise_variance: float) -> Self:
-        """Return the belief after several observations with the same known noise."""
+        """Return the posterior after several observations with the same known noise."""
         values = each(finite, "observation", observations, InputError)
         noise = positive("noise_variance", noise_variance)
         if not values:
@@ -103,7 +103,7 @@ class Normal(ScalarPosterior, _NormalFields):
         return -0.5 * ((x - self.mean) / deviation) ** 2 - math.log(deviation) - 0.5 * math.log(2.0 * math.pi)
 
     def predictive(self, noise_variance: float) -> Normal:
-        """Return the distribution of the next observation, wider than the belief by its noise."""
+        """Return the distribution of the next observation, wider than the posterior by its noise."""
         noise = non_negative("noise_variance", noise_variance)
         return Normal(self.mean, self.variance + noise, noise)
 
@@ -121,7 +121,7 @@ class _StudentTFields(NamedTuple):
     scale: float
     """Half-width parameter; the standard deviation is scale x sqrt(degrees / (degrees - 2))."""
     noise_variance: float = 0.0
-    """The part of the variance that is noise; 0 for a belief, infinite where it has no finite expectation."""
+    """The part of the variance that is noise; 0 for a posterior, infinite where it has no finite expectation."""
 
 
 class StudentT(ScalarPosterior, _StudentTFields):
@@ -132,8 +132,8 @@ class StudentT(ScalarPosterior, _StudentTFields):
 
     Examples
     --------
-    >>> belief = StudentT(degrees=5, location=2, scale=3)
-    >>> belief.mean, round(belief.variance, 6), [round(end, 3) for end in belief.interval(0.9)]
+    >>> posterior = StudentT(degrees=5, location=2, scale=3)
+    >>> posterior.mean, round(posterior.variance, 6), [round(end, 3) for end in posterior.interval(0.9)]
     (2.0, 15.0, [-4.045, 8.045])
     """
 

@@ -51,8 +51,8 @@ class _LogitNormalFields(NamedTuple):
 class LogitNormal(LatentProbability, _LogitNormalFields):
     """Logit-normal distribution of a probability q with normal log-odds: q = sigmoid(N(log_odds, log_odds_variance)).
 
-    >>> belief = LogitNormal(1.0, 4.0)
-    >>> round(belief.mean, 4), round(belief.variance, 4), round(belief.median, 4)
+    >>> posterior = LogitNormal(1.0, 4.0)
+    >>> round(posterior.mean, 4), round(posterior.variance, 4), round(posterior.median, 4)
     (0.6477, 0.0877, 0.7311)
     """
 
@@ -110,7 +110,7 @@ class _LabelPredictiveFields(NamedTuple):
     probabilities: Mapping[Any, float]
     """Probability of each label; empty while no label is known."""
     latent: LatentProbability
-    """Belief about the probability of the most probable label."""
+    """Distribution of the probability of the most probable label."""
 
 
 class LabelPredictive(Value, _LabelPredictiveFields):
@@ -143,7 +143,7 @@ class LabelPredictive(Value, _LabelPredictiveFields):
 
     @property
     def mean(self) -> float:
-        """The probability of `label`; that of the latent belief while no label is known."""
+        """The probability of `label`; that of the latent posterior while no label is known."""
         return max(self.probabilities.values()) if self.probabilities else self.latent.mean
 
     @property
@@ -175,14 +175,15 @@ class LabelPredictive(Value, _LabelPredictiveFields):
     def interval(self, mass: float = 0.95, label: Hashable | None = None) -> tuple[float, float]:
         """Return the equal-tailed credible interval of the latent probability of a label, by default `self.label`.
 
-        Of two labels either can be named; of three or more only the most probable has a latent belief.
+        Of two labels either can be named; of three or more only the most probable has a latent posterior.
         """
         low, high = self.latent.interval(mass)
         if label is None or label == self.label:
             return low, high
         if label not in self.probabilities or len(self.probabilities) != 2:
             message = (
-                f"no latent belief about {shown(label)}: there is one for {self.label!r}, and for the other of two"
+                f"there is no latent posterior for the label {shown(label)}: name {self.label!r}, or the other label "
+                "if there are two"
             )
             raise InputError(message)
         return 1.0 - high, 1.0 - low

@@ -1,4 +1,4 @@
-"""Belief about a vector, such as the weights of a linear regression."""
+"""Distribution of a vector, such as the weights of a linear regression."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ class _MvNormalFields(NamedTuple):
 
 
 class MvNormal(Decidable[FloatArray], _MvNormalFields):
-    """Belief about a vector w: N(mean, covariance).
+    """Distribution of a vector w: N(mean, covariance).
 
     An observation y = x'w + noise makes the precision S^-1 + x x' / n: with g = S x / (x'S x + n) the mean is
     m + g (y - x'm) and the covariance S - g x'S.
 
     Examples
     --------
-    >>> belief = MvNormal([0, 0], [[0.5, 0], [0, 0.5]]).update([1, 1], 3, noise_variance=0.5)
-    >>> belief.mean.round(6), belief.covariance.round(4).tolist()
+    >>> posterior = MvNormal([0, 0], [[0.5, 0], [0, 0.5]]).update([1, 1], 3, noise_variance=0.5)
+    >>> posterior.mean.round(6), posterior.covariance.round(4).tolist()
     (array([1., 1.]), [[0.3333, -0.1667], [-0.1667, 0.3333]])
-    >>> belief.predictive([1, 0], noise_variance=0.5).epistemic_variance.__round__(4)
+    >>> posterior.predictive([1, 0], noise_variance=0.5).epistemic_variance.__round__(4)
     0.3333
     """
 
@@ -76,11 +76,11 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
         return super().__new__(cls, centre, covariance_matrix("covariance", covariance, centre.size))
 
     def update(self, x: ArrayLike, y: float, noise_variance: float) -> Self:
-        """Return the belief after one observation y of x'w with known noise."""
+        """Return the posterior after one observation y of x'w with known noise."""
         return self.update_many(self._row(x)[None, :], [y], noise_variance)
 
     def update_many(self, rows: ArrayLike, answers: ArrayLike, noise_variance: float) -> Self:
-        """Return the belief after several observations, a row of `rows` and a number of `answers` each."""
+        """Return the posterior after several observations, a row of `rows` and a number of `answers` each."""
         design = array("x", rows, 2, InputError)
         y = array("y", answers, 1, InputError)
         noise = positive("noise_variance", noise_variance)
@@ -90,7 +90,7 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
             return self._after(design / math.sqrt(noise), y / math.sqrt(noise))
 
     def _after(self, design: FloatArray, y: FloatArray) -> Self:
-        """Return the belief after observations with unit noise.
+        """Return the posterior after observations with unit noise.
 
         S' = L (I + L'X'X L)^-1 L' with S = L L': the matrix inverted has no eigenvalue below 1.
         """
@@ -111,7 +111,7 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
         return row
 
     def marginal(self, indices: int | Sequence[int]) -> MvNormal:
-        """Return the belief about some of the coordinates, in the order given."""
+        """Return the distribution of some of the coordinates, in the order given."""
         chosen = coordinates(indices, self.mean.size)
         return MvNormal(self.mean[chosen], self.covariance[np.ix_(chosen, chosen)])
 

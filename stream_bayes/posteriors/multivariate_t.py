@@ -32,8 +32,8 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
 
     Examples
     --------
-    >>> belief = MvStudentT(degrees=6, location=[1, 2], scale=[[2, 1], [1, 2]])
-    >>> belief.covariance.tolist(), belief.marginal(1)
+    >>> posterior = MvStudentT(degrees=6, location=[1, 2], scale=[[2, 1], [1, 2]])
+    >>> posterior.covariance.tolist(), posterior.marginal(1)
     ([[3.0, 1.5], [1.5, 3.0]], MvStudentT(degrees=6, location=[2], scale=[[2]]))
     """
 
@@ -80,7 +80,7 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
         return np.sqrt(self.variance)
 
     def marginal(self, indices: int | Sequence[int]) -> MvStudentT:
-        """Return the belief about some of the coordinates, in the order given."""
+        """Return the distribution of some of the coordinates, in the order given."""
         chosen = coordinates(indices, self.location.size)
         return MvStudentT(self.degrees, self.location[chosen], self.scale[np.ix_(chosen, chosen)])
 

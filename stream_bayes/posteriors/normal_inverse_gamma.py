@@ -20,13 +20,13 @@ from stream_bayes.validation import check_draws, each, finite, non_negative, pos
 
 class _NormalInverseGammaFields(NamedTuple):
     mean: float
-    """Centre of the belief about the mean."""
+    """Centre of the distribution of the mean."""
     strength: float
-    """How many observations the belief about the mean is worth."""
+    """How many observations the distribution of the mean is worth."""
     shape: float
-    """Shape of the belief about the precision: half as many observations as it is worth."""
+    """Shape of the distribution of the precision: half as many observations as it is worth."""
     scale: float
-    """Scale of the belief about the variance: half the sum of squares seen."""
+    """Scale of the distribution of the variance: half the sum of squares seen."""
 
 
 class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields):
@@ -39,10 +39,10 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
 
     Examples
     --------
-    >>> belief = NormalInverseGamma(mean=1, strength=2, shape=3, scale=4).update(4)
-    >>> belief
+    >>> posterior = NormalInverseGamma(mean=1, strength=2, shape=3, scale=4).update(4)
+    >>> posterior
     NormalInverseGamma(mean=2, strength=3, shape=3.5, scale=7)
-    >>> belief.expected_variance, round(belief.predictive().variance, 4)
+    >>> posterior.expected_variance, round(posterior.predictive().variance, 4)
     (2.8, 3.7333)
     """
 
@@ -55,11 +55,11 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
         return super().__new__(cls, centre, weight, positive("shape", shape), positive("scale", scale))
 
     def update(self, observation: float) -> Self:
-        """Return the belief after one observation."""
+        """Return the posterior after one observation."""
         return self.update_many((observation,))
 
     def update_many(self, observations: Iterable[float]) -> Self:
-        """Return the belief after several observations."""
+        """Return the posterior after several observations."""
         values = each(finite, "observation", observations, InputError)
         average = math.fsum(x / len(values) for x in values)
         scatter = math.fsum((x - average) * (x - average) for x in values)
@@ -84,7 +84,7 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
 
     @property
     def variance(self) -> float:
-        """The variance of the belief about the mean, infinite for a shape of 1 or less."""
+        """The variance of the distribution of the mean, infinite for a shape of 1 or less."""
         return self.mean_marginal().variance
 
     @property
@@ -100,11 +100,11 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
         return variance + UNIT_NORMAL_ENTROPY + 0.5 * (math.log(self.scale) - psi - math.log(self.strength))
 
     def mean_marginal(self) -> StudentT:
-        """Return the belief about the mean alone."""
+        """Return the distribution of the mean alone."""
         return StudentT(2.0 * self.shape, self.mean, math.sqrt(self.scale / self.shape / self.strength))
 
     def precision_marginal(self) -> Gamma:
-        """Return the belief about the precision 1 / s2 alone."""
+        """Return the distribution of the precision 1 / s2 alone."""
         return Gamma(self.shape, self.scale)
 
     def _repr_html_(self) -> Html:

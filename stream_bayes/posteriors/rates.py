@@ -1,4 +1,4 @@
-"""Belief about a rate (Gamma), and the count it predicts (NegativeBinomial)."""
+"""Gamma distribution of a rate, and the count it predicts (NegativeBinomial)."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ def smallest_count(holds: Callable[[int], bool]) -> float:
 
 class _NegativeBinomialFields(NamedTuple):
     shape: float
-    """Shape of the Gamma belief about the rate."""
+    """Shape of the Gamma distribution of the rate."""
     rate: float
-    """Rate of the Gamma belief about the rate."""
+    """Rate of the Gamma distribution of the rate."""
     exposure: float = 1.0
     """Exposure in which the count will be taken."""
 
 
 class NegativeBinomial(Quantiles, _NegativeBinomialFields):
-    """Distribution of a Poisson count with a Gamma(shape, rate) belief about its rate.
+    """Distribution of a Poisson count whose rate is Gamma(shape, rate).
 
     With m = shape / rate and e the exposure, variance = e m (noise) + e^2 m / rate (ignorance).
 
@@ -89,8 +89,8 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
 
     def __new__(cls, shape: float, rate: float, exposure: float = 1.0) -> Self:
         """Check that all parameters are above 0."""
-        belief = positive("shape", shape), positive("rate", rate)
-        return super().__new__(cls, *belief, positive("exposure", exposure))
+        fields = positive("shape", shape), positive("rate", rate)
+        return super().__new__(cls, *fields, positive("exposure", exposure))
 
     @property
     def mean(self) -> float:
@@ -167,10 +167,10 @@ class Gamma(ScalarPosterior, _GammaFields):
 
     Examples
     --------
-    >>> belief = Gamma(2, 0.5).update_counts(total=7, exposure=2.5)
-    >>> belief
+    >>> posterior = Gamma(2, 0.5).update_counts(total=7, exposure=2.5)
+    >>> posterior
     Gamma(shape=9, rate=3)
-    >>> belief.mean, round(belief.mode, 4), [round(end, 3) for end in belief.interval(0.9)]
+    >>> posterior.mean, round(posterior.mode, 4), [round(end, 3) for end in posterior.interval(0.9)]
     (3.0, 2.6667, [1.565, 4.812])
     """
 
@@ -181,7 +181,7 @@ class Gamma(ScalarPosterior, _GammaFields):
         return super().__new__(cls, positive("shape", shape), positive("rate", rate))
 
     def update(self, count: int, exposure: float = 1.0) -> Self:
-        """Return the belief after a count of events in an exposure."""
+        """Return the posterior after a count of events in an exposure."""
         return self.update_counts(whole("count", count), exposure)
 
     def update_counts(self, total: float, exposure: float) -> Self:

@@ -50,7 +50,7 @@ def status_of(
         dead_letters_by_code=dict(engine.refused),
         lag=lag_of([processor], log),
         stage_seconds=processor.stages.seconds.copy(),
-        metrics=engine.metrics.figures(numbers=engine.model.predicts_numbers),
+        metrics=engine.metric_figures(),
         calibration=tuple(engine.metrics.calibration()),
         checkpoint_age_seconds=checkpointer.age_seconds,
         checkpoint_offset=checkpointer.number,
@@ -75,7 +75,9 @@ def _label_figures(engine: Engine) -> dict[str, Any]:
 def audit_of(selector: LabelSelector) -> AuditFigures | None:
     """The accuracy by the requests that were drawn at random; None before the first of them is answered."""
     found = selector.audit.estimate()
-    return None if found is None else AuditFigures(accuracy=found[0], low=found[1], high=found[2], answers=found[3])
+    if found is None:
+        return None
+    return AuditFigures(accuracy=found.accuracy, low=found.low, high=found.high, answers=found.answers)
 
 
 def labellers_of(selector: LabelSelector, most: int) -> dict[str, LabellerFigures]:
@@ -165,6 +167,6 @@ class ProgressLogger:
 
 
 def _accuracy(engines: list[Engine]) -> dict[str, str]:
-    """That of the audit, where there is one partition: estimates of several do not add up."""
+    """The accuracy by the audit, where there is one partition: estimates of several do not add up."""
     audit = audit_of(engines[0].selector) if len(engines) == 1 else None
     return {} if audit is None else {"accuracy": f"{audit.accuracy:.3f} ({audit.low:.3f} to {audit.high:.3f})"}

@@ -174,7 +174,7 @@ class PartitionProcessor:
         """The mark of its last journal record, if there is one; see `mark_of`."""
         # Offsets mean nothing in another log.
         self.compatibility_key = {**self.engine.compatibility_key, LOG: log.identity}
-        """What a checkpoint must agree with."""
+        """The settings that a checkpoint must agree with."""
         self.learner = _digest(self.compatibility_key["learner"])
         """A digest of the learner and its settings, which stands in the journal."""
         self.observation_reader = ObservationReader(log, topics.observations, number)

@@ -34,7 +34,7 @@ _CHUNK = 1000
 
 
 class RecoveryResult(NamedTuple):
-    """What a recovery did."""
+    """The counts and times of a recovery."""
 
     checkpoint: int | None
     """The journal offset of the checkpoint that was loaded; None if there was none."""
@@ -129,8 +129,9 @@ class _Recovery:
         if number > begin and mark != self._mark_at(number - 1):
             path = processor.checkpoint_store.path_of(number)
             message = (
-                f"{path} is of a copy of this log that went on by itself. Name the folder "
-                "of this log's own checkpoints, or remove that file"
+                f"the checkpoint {path} was written from another copy of this log: record {number - 1} of the journal "
+                f"{processor.journal.topic!r} is not the one that it was written after. Set checkpoint.folder to the "
+                "checkpoints of this log, or remove that file"
             )
             raise CheckpointMismatch(message)
         restore(self._engine, checkpoint.scalars, checkpoint.arrays)
@@ -176,7 +177,9 @@ class _Recovery:
             place = Partition(offsets.topic, self._processor.number)
             if offsets.begin < positions[place]:
                 message = (
-                    f"record {record.offset} of {record.topic!r} goes over {offsets.topic!r} from {offsets.begin} again"
+                    f"journal record {record.offset} of {record.topic!r} repeats offset {offsets.begin} of "
+                    f"{offsets.topic!r}, which earlier records have processed up to {positions[place]}. The journal is "
+                    "damaged, or two groups wrote to it: restore the log from a backup, or begin with another group"
                 )
                 raise RecoveryError(message)
             for records in _read_range(self._log, offsets, lenient=self._rebuild):

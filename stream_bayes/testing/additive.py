@@ -1,4 +1,4 @@
-"""What learners whose evidence is a sum promise besides: to merge, to unlearn and to forget."""
+"""Checks of additive learners: merging, unlearning and forgetting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_merge_refuses_other_learners(learner: Any) -> None:
     model = taught(learner, stream)
 
     class Stranger(type(learner)):  # type: ignore[misc]
-        """The same thing under another name."""
+        """A subclass, which cannot be merged with its base class."""
 
     parameters = learner._get_params()
     refused(model, partial(model.merge, Stranger(**parameters)), MergeError)
@@ -77,7 +77,7 @@ def check_unlearn_undoes_learn(learner: Any) -> None:
 
 
 def check_unlearn_refuses_events_never_learned(learner: Any) -> None:
-    """What was never learned cannot be taken back."""
+    """Check that an event that was never learned cannot be unlearned."""
     stream = events(learner)
     x, y = stream[0]
     fresh = learner.clone()

@@ -1,4 +1,4 @@
-"""What every learner promises about predicting and learning."""
+"""Checks of every learner: predicting and learning."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _predict(model: Any, x: dict[Any, Any]) -> None:
 
 
 def check_keeps_no_reference_to_the_event(learner: Any) -> None:
-    """What the caller does to a dict, between predicting and learning or afterwards, is seen as it then is."""
+    """Check that a dict that the caller changes between predicting and learning is read as it then is."""
     stream = streams.events(learner)
     x = {"a": 1.0, "b": 2, "e": 3.0}
     label = stream[0][1]
@@ -110,7 +110,7 @@ def check_bad_features_change_nothing(learner: Any) -> None:
     streams.refused(model, partial(model.learn_one, [1.0, 2.0], label))
     streams.refused(model, partial(model.test_then_train, [{"a": 1.0}], [label, label]))
     if getattr(learner, "on", "features") is None:
-        return  # one coin for all events: features are not looked at
+        return  # one posterior for all events: features are not looked at
     name = getattr(learner, "on", "a")
     for bad in _BAD_VALUES:
         x = {**stream[0][0], name: bad}

@@ -1,4 +1,4 @@
-"""What every learner promises about its state: taken, saved, restored, cloned, and the names in it."""
+"""Checks of every learner's state: taken, saved, restored, cloned, and the names in it."""
 
 from __future__ import annotations
 

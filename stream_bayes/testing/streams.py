@@ -68,12 +68,12 @@ def taught(learner: Any, stream: list[Event]) -> Any:
 
 
 def answer(model: Any, x: dict[Any, Any]) -> Any:
-    """What the model says about an event, as something comparable."""
+    """The prediction of the model for an event, in a form that can be compared."""
     return model.predict_proba_one(x) if isinstance(model, base.Classifier) else model.predict_one(x)
 
 
 def answer_of(predictions: Any, row: int) -> Any:
-    """What a batch of predictions says about one of its rows, as `answer` gives it."""
+    """The prediction for one row of a batch, in the form of `answer`."""
     return predictions.probabilities_of(row) if hasattr(predictions, "probabilities_of") else predictions.mean[row]
 
 

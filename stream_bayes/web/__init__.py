@@ -3,7 +3,7 @@
 The page reads the log and the newest checkpoints, and writes nothing but labels.
 
 api                  the ASGI application, its routes and metrics
-services             what the routes call: labeling, predictions, posteriors, writing to the log
+services             what the routes call: labelling, predictions, posteriors, writing to the log
 readmodel            the state of the page, built from the log
 security             authentication, login, middleware and security headers
 schemas              JSON bodies of requests and responses

@@ -260,7 +260,7 @@ class DensityBody(ApiModel):
 
 
 class SessionBody(ApiModel):
-    """What the page needs at its start."""
+    """The session of the page at its start."""
 
     csrf: Annotated[str, Field(description="Send it as X-CSRF-Token with every write without a bearer token.")]
     secured: Annotated[bool, Field(description="Whether the page needs a token, and so has a logout.")]

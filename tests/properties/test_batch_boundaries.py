@@ -117,7 +117,7 @@ def test_an_id_that_is_the_place_of_another_record(memory: int) -> None:
 
 
 def test_the_most_labels_are_reached_at_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_MAX_LABELS", 3)
+    monkeypatch.setattr(history, "_MAX_DISTINCT_LABELS", 3)
     stream = Stream()
     content = {"features": {"x": 1.0}}
     first = stream.observe(content, "a", "p0")

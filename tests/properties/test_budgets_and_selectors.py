@@ -55,7 +55,7 @@ class Stream(NamedTuple):
         selector.expire(clock)
         question = selector.request_reason(candidate, clock)
         selector.note(candidate, clock, question)
-        place = int(candidate.place)
+        place = int(candidate.key)
         if question is not None and self.answered and place % self.answered == 0:
             selector.answered(place, ("spam", "ham")[place % 3 == 0], "ann", clock)
         return question
@@ -152,7 +152,7 @@ def test_asking_whether_to_ask_changes_nothing(stream: Stream, limits: list[Limi
         before = saved(asked)
         first = asked.request_reason(candidate, clock)
         for score in others:
-            asked.request_reason(candidate._replace(score=score, place="other"), clock + 1)
+            asked.request_reason(candidate._replace(score=score, key="other"), clock + 1)
         for audit in (False, True):
             asked.budget.may_ask(clock, audit=audit)
         asked.budget.rate(clock)
@@ -175,7 +175,7 @@ def test_a_repeated_label_changes_nothing(stream: Stream, limits: list[Limits], 
     for candidate, clock in stream.candidates(90):
         question = stream._replace(answered=0).step(once, candidate, clock)
         assert stream._replace(answered=0).step(often, candidate, clock) == question
-        late += [] if question is None else [int(candidate.place)]
+        late += [] if question is None else [int(candidate.key)]
         if len(late) > stream.answered:
             place = late.pop(0)
             outcome = once.answered(place, label, "ann", clock)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from stream_bayes.events import Observation
-from stream_bayes.web.services.labeling_service import LabelingService
+from stream_bayes.web.services.labelling_service import LabellingService
 from stream_bayes.web.services.observation_view import RenderedObservation, shown_of
 
 
@@ -49,7 +49,7 @@ EXPENSIVE_MAILS: dict[str, Callable[[int], bytes]] = {
 }
 
 
-def render_seconds(service: LabelingService, raw: bytes) -> float:
+def render_seconds(service: LabellingService, raw: bytes) -> float:
     """The CPU time of this thread to answer with a label request that has this mail; one must be in the queue."""
     queued = service.store.queue.waiting()[0]
     observation = Observation(id="hostile", raw=raw)

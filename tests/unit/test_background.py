@@ -96,7 +96,7 @@ def test_item20_the_reason_is_the_last_line_of_the_command(
         [
             ("readmodel.log_follower.LogFollower._run", "web-log-follower"),
             ("services.log_writer.LogWriter._next_tasks", "web-log-writer"),
-            ("services.labeling_service.LabelingService._warm_up", "web-warm-up"),
+            ("services.labelling_service.LabellingService._warm_up", "web-warm-up"),
             ("services.rescoring.Rescorer.rescore", "web-rescoring"),
         ]
     ),

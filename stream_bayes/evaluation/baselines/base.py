@@ -1,4 +1,4 @@
-"""What the baselines share: the loop over mails, the text of a mail, and probabilities as log-odds."""
+"""Base of the baselines: the loop over mails, the text of a mail, and probabilities as log-odds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def text_of(mail: bytes) -> str:
 
 
 def words_of(mail: bytes, characters: int = CHARACTERS) -> str:
-    """The same in one line, without the two characters that have a meaning in Vowpal Wabbit's format.
+    """The text of a mail in one line, without the two characters that have a meaning in Vowpal Wabbit's format.
 
     >>> words_of(b"Subject: win|win\\n\\nnow")
     'Subject  win win  now'

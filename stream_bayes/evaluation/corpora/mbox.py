@@ -118,7 +118,7 @@ def _messages(path: Path, file: Bytes) -> Iterator[_Message]:
 
 
 def _likeness(line: bytes) -> tuple[int, bool] | None:
-    """What separator lines without a time of day have in common; None for a line with a time."""
+    """A key that is equal for separator lines of the same form without a time of day; None for a line with a time."""
     return None if _TIMED.match(line) else (len(line.split()), b"@" in line)
 
 

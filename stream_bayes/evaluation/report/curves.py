@@ -1,4 +1,4 @@
-"""What the charts of a pass show: curves and bins as arrays, and the worst mistakes."""
+"""Data of the charts of a pass: curves and bins as arrays, and the worst mistakes."""
 
 from __future__ import annotations
 

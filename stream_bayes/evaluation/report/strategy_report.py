@@ -99,7 +99,7 @@ def strategy_chart(result: ComparisonResult) -> Chart:
 
 
 def standalone_chart(result: ComparisonResult, headings: Sequence[str]) -> Chart:
-    """The same chart with its title, two lines of headings and a legend in it."""
+    """The chart as a picture of its own, with title, two lines of headings and a legend."""
     rows = -(-len(result.plan.strategies) // _LEGEND_COLUMNS)
     height = _HEADING_HEIGHT + _CHART_HEIGHT + _LEGEND_ROW_HEIGHT * (rows + 0.5)
     lines = [

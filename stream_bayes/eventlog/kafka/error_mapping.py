@@ -59,14 +59,14 @@ def to_transaction_error(problem: Exception, servers: str) -> LogError:
     if isinstance(problem, errors.FencedInstanceIdError):
         return _fenced_error(servers)
     if isinstance(problem, errors.CommitFailedError):
-        reason = "the group has given its partitions to others meanwhile"
+        reason = "other workers of the group have taken over its partitions"
     elif isinstance(problem, FENCED):
         reason = "it took longer than kafka.transaction_seconds, or another worker has the same kafka.instance_id"
     elif isinstance(problem, (*_UNAUTHENTICATED, *_UNAUTHORIZED, *_REJECTED)):
         return to_log_error(problem, servers)
     else:
         reason = _reason(problem)
-    message = f"{servers}: a transaction came to nothing: {reason}"
+    message = f"{servers}: a transaction was aborted, and its records are processed again: {reason}"
     return LogRebalanced(message)
 
 

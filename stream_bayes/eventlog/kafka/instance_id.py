@@ -41,7 +41,7 @@ class InstanceIdLease:
                 message = f"no worker can take a name in {folder}: {reason_of(problem)}"
                 raise LogError(message) from problem
             if held is not None:
-                self.member = candidate
+                self.instance_id = candidate
                 self._descriptor = held
                 return
         message = (

@@ -40,8 +40,9 @@ class KafkaLog(Log):
         How many partitions a topic gets that does not exist yet; topics are made on the first append or subscription.
     settings
         Security, times, and whether topics may be made.
-    member
-        The static member id: a worker that restarts under it takes over its partitions without a rebalance.
+    instance_id
+        The stable name of this member of the group (`group.instance.id`): a worker that restarts under it takes over
+        its partitions without a rebalance.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - all but the first have defaults
@@ -51,19 +52,19 @@ class KafkaLog(Log):
         topics: Sequence[str] = (),
         partitions: int = 1,
         settings: KafkaSettings | None = None,
-        member: str | None = None,
+        instance_id: str | None = None,
     ) -> None:
         validation.check_subscription(group, topics, partitions)
         self._connection = KafkaConnection(servers, settings or KafkaSettings())
         self._topics = Topics(self._connection, partitions)
         self._reader = PartitionReader(self._connection, self._topics)
-        name = transactional_id(group, member)
+        name = transactional_id(group, instance_id)
         self._writer = TransactionalWriter(self._connection, self._topics, self._reader, name, group)
         self._member: GroupConsumer | None = None
         self._notified: OnChange | None = None
         self._closed = False
         if group is not None:
-            self._subscribe(group, member, topics)
+            self._subscribe(group, instance_id, topics)
 
     @property
     def identity(self) -> str:
@@ -167,7 +168,7 @@ class KafkaLog(Log):
         return self._reading("heartbeat").heartbeat()
 
     def max_record_bytes(self, topic: str) -> int:
-        """What the topic's max.message.bytes leaves for a record."""
+        """The largest record of a topic, from its max.message.bytes."""
         return self._topics.settings(topic).max_record_bytes
 
     def discard(self) -> None:
@@ -191,7 +192,7 @@ class KafkaLog(Log):
             self._reader.close()
             self._topics.close()
 
-    def _subscribe(self, group: str, name: str | None, topics: Sequence[str]) -> None:
+    def _subscribe(self, group: str, instance_id: str | None, topics: Sequence[str]) -> None:
         try:
             for topic in topics:
                 self._topics.count_or_create(topic)
@@ -199,7 +200,7 @@ class KafkaLog(Log):
                 compression_types = {topic: self._topics.settings(topic).compression_type for topic in topics}
                 check_codecs(compression_types, missing, self._connection.name)
             self._writer.prepare()
-            self._member = GroupConsumer(self._connection, self._topics, group, name, topics)
+            self._member = GroupConsumer(self._connection, self._topics, group, instance_id, topics)
         except BaseException:
             self.close()
             raise

@@ -60,7 +60,7 @@ class LastTransaction(NamedTuple):
     is_committed: bool
     """Whether it was committed or is about to be."""
     places: frozenset[Partition]
-    """Where its end is not marked yet, as far as the coordinator knows."""
+    """The partitions in which its end is not marked yet, as far as the coordinator knows."""
 
 
 class HangingTransaction(NamedTuple):
@@ -176,15 +176,15 @@ class OpenTransactions:
         return LogUnavailable(message)
 
     def _remedy(self, hanging: HangingTransaction, name: str) -> str:
-        """What an operator has to do about a hanging transaction of this transactional id."""
+        """The instruction to an operator about a hanging transaction of this transactional id."""
         place = hanging.place
         if hanging.is_committed and WRITER_NAME.fullmatch(name):
-            member = name.removeprefix("writer.")
+            instance_id = name.removeprefix("writer.")
             return (
                 "It was committed, so do not abort it. No program returns with this id. Stop the program that wrote "
                 "it, if it still runs, and end the transaction in Python: from stream_bayes.eventlog.kafka import "
                 f"KafkaLog; KafkaLog({self._connection.servers!r}, 'writer', ['{place.topic}'], "
-                f"member='{member}').close()"
+                f"instance_id='{instance_id}').close()"
             )
         if hanging.is_committed:
             return (

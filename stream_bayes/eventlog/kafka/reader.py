@@ -74,7 +74,7 @@ class PartitionReader:
         return True
 
     def _fetch(self, course: _Course, most: int) -> None:
-        """As many records as are wanted, or up to the end that is known; that may be nothing but marks."""
+        """The wanted number of records, or those up to the known end, which may be none but transaction marks."""
         deadline = time.monotonic() + _TIMEOUT_SECONDS
         while len(course.records) < most and course.size < validation.MAX_POLL_BYTES:
             try:

@@ -43,7 +43,7 @@ class Refusals(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.reasons: list[str] = []
-        """What is to be done about it, each once; nothing where the broker only did not answer."""
+        """The remedies, each once; empty where the broker only did not answer."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note the reason that the client logs for a lost connection."""

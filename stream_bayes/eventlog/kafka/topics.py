@@ -102,7 +102,7 @@ class Topics:
         self._counts[topic] = max(count, partitions)
 
     def settings(self, topic: str) -> TopicLimits:
-        """What the broker does with the records of a topic, as of the first query, or as it will be."""
+        """The broker's limits for the records of a topic, as of the first query; the defaults for one to be created."""
         if topic not in self._settings:
             if not self.count(topic):
                 return _settings_of(DEFAULTS)

@@ -32,9 +32,9 @@ logger = logging.getLogger("stream_bayes.eventlog")
 _SLOW_SECONDS = 1.0
 
 
-def transactional_id(group: str | None, member: str | None) -> str:
+def transactional_id(group: str | None, instance_id: str | None) -> str:
     """The transactional id of a log: that of a member of a group returns with it, any other one is used once."""
-    return f"{group or 'writer'}.{member or uuid4().hex}"
+    return f"{group or 'writer'}.{instance_id or uuid4().hex}"
 
 
 class TransactionalWriter:
@@ -172,7 +172,7 @@ class TransactionalWriter:
         self._slow = None
 
     def _undone(self, problem: Exception) -> LogError:
-        """What to say where a commit has failed; it is doubtful where it came so far, or the broker has ended it."""
+        """The error of a failed commit; its outcome is unknown if it came so far, or if the broker has ended it."""
         self._doubtful = self._slow or self._transactions.last
         self._slow = None
         if isinstance(problem, (TransactionTimeout, *FENCED)) or self._doubtful.ends is not None:
@@ -193,7 +193,7 @@ class TransactionalWriter:
         return ends if ends and found == list(ends.values()) else None
 
     def _hanging_places(self, last: LastTransaction) -> set[Partition]:
-        """Where the last transaction of this name hangs; LogUnavailable where another one hangs, or may be another."""
+        """The partitions in which the last transaction of this name hangs; LogUnavailable if another one may hang."""
         hanging_transactions = self._open.find_hanging_by_producer(last, is_own=True)
         found = [one for one in hanging_transactions if one.place not in self._unended]
         for hanging in found:

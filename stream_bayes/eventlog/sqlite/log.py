@@ -79,7 +79,7 @@ class SqliteLog(Log):
         return self._file.read_transaction(tables.identity)
 
     def max_record_bytes(self, topic: str) -> int:
-        """The same for every topic."""
+        """The largest record, which is the same for every topic."""
         return self._record_bytes
 
     def check_exists(self) -> None:

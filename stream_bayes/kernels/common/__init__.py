@@ -1,4 +1,4 @@
-"""What kernels share.
+"""Functions that several kernels share.
 
 jit                  the decorator that compiles a kernel
 jit_cache            compiled kernels on disk

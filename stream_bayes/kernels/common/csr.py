@@ -1,4 +1,4 @@
-"""What every fold takes and gives: rows of a batch in, a joint log-likelihood per class out."""
+"""Input and output of every fold: rows of a batch in, a joint log-likelihood for each class out."""
 
 from __future__ import annotations
 

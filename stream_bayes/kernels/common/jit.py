@@ -25,7 +25,7 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """The same for a part that is written into the kernels that call it: no slice handed over is counted (-15 %)."""
+    """Compile a function into the kernels that call it: no slice handed over is reference-counted (-15 %)."""
     return _compiled(function, "always")
 
 

@@ -28,7 +28,7 @@ class CompilationNotice:
         self.announce: Callable[[str], None] = logger.info
         """Gets the message, in a thread of its own."""
         self.folder: Callable[[], Path | None] = lambda: None
-        """Where compiled kernels are kept; None if nowhere."""
+        """The folder of compiled kernels; None if they are not kept."""
         self._lock = Lock()
         self._seconds_left = seconds
         self._depth = 0
@@ -71,7 +71,7 @@ class CompilationNotice:
 
 
 NOTICE = CompilationNotice()
-"""That of this process."""
+"""The notice of this process."""
 
 
 def compiled_kernels() -> int:

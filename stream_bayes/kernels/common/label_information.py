@@ -1,4 +1,4 @@
-"""What a label tells of the log-odds behind it, for the rows of a batch.
+"""Mutual information of a label and the log-odds behind it, for the rows of a batch.
 
 With q = sigmoid(N(log_odds, variance)) and H the entropy of a coin in nats: H(E q) - E H(q), the mutual information of
 the label and the log-odds. Sums as in `kernels.common.label_variance`, error below 1e-11.
@@ -42,7 +42,7 @@ def narrow_information(log_odds: float, deviation: float) -> tuple[float, float]
 
 @kernel
 def wide_information(log_odds: float, deviation: float) -> tuple[float, float]:
-    """The same for large deviations, by parts: the slope of H(sigmoid(t)) is -t sigmoid'(t)."""
+    """Both entropies for large deviations, by parts: the slope of H(sigmoid(t)) is -t sigmoid'(t)."""
     scale = 1.0 / (deviation * math.sqrt(2.0))
     mean = 0.0
     entropy = 0.0

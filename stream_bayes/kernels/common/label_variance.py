@@ -55,7 +55,7 @@ def narrow_moments(log_odds: float, deviation: float) -> tuple[float, float]:
 
 @kernel
 def wide_moments(log_odds: float, deviation: float) -> tuple[float, float]:
-    """The same for large deviations: E[g(q)] = integral of g(sigmoid)'(t) P(log-odds > t) dt."""
+    """Mean and variance for large deviations: E[g(q)] = integral of g(sigmoid)'(t) P(log-odds > t) dt."""
     scale = 1.0 / (deviation * math.sqrt(2.0))
     mean = 0.0
     square = 0.0

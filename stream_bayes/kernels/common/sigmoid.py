@@ -13,7 +13,7 @@ import math
 
 from stream_bayes.kernels.common.jit import kernel
 
-# Of p (1 - p): without it a label that proves a belief wrong would be an infinite observation of no precision.
+# Of p (1 - p): without it a label that contradicts the prediction would be an infinite observation of no precision.
 LEAST_NOISE = 1e-10
 
 
@@ -52,7 +52,7 @@ def observation(label: int, log_odds: float, variance: float) -> tuple[float, fl
 
 @kernel
 def repeated(label: int, weight: float, mean: float, variance: float) -> tuple[float, float]:
-    """The same for a label with a weight above one: slope and curvature at the most probable log-odds.
+    """The step of a label with a weight above one: slope and curvature at the most probable log-odds.
 
     Those are where (f - mean) / variance = weight x (y - sigmoid(f)), found by bisection. With r = weight x variance,
     |f - mean| <= r, and f is at most ln(1 + r) beyond 0 and the mean, since sigmoid(-f) < exp(-f) and

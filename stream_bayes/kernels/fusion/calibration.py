@@ -51,7 +51,7 @@ def fold_calibration(
 
 @kernel
 def _describe(score: float, vector: FloatArray) -> None:
-    """What the weights of the map multiply."""
+    """Write the inputs that the weights of the map multiply."""
     if len(vector) == 2:
         vector[0] = score
     else:

@@ -20,7 +20,10 @@ from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior, posterior_sca
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
 # Up to SHARED there are correlations.
-FULL, SHARED, DIAGONAL, SPHERICAL = range(4)
+FULL = 0
+SHARED = 1
+DIAGONAL = 2
+SPHERICAL = 3
 # A variance of this share of mean^2 has a standard deviation of some hundred roundings of the mean: less is constant.
 SMALLEST_SHARE = 1e-26
 # Of a variance below this, quotients leave the finite numbers.
@@ -31,7 +34,7 @@ SMALLEST_UNEXPLAINED = 1e-8
 
 
 class Assumptions(NamedTuple):
-    """What the constructor fixes."""
+    """The parameters of the prior, which the constructor fixes."""
 
     form: int
     plug_in: bool
@@ -47,7 +50,7 @@ class VarianceSums(NamedTuple):
     """Means fitted to them."""
     scatter: float
     scale: float
-    """What they add to the posterior scale."""
+    """The sum of squares that they add to the posterior scale."""
     level: float
     """The largest mean^2."""
 

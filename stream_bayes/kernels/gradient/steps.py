@@ -44,7 +44,7 @@ class Rule(NamedTuple):
 
 
 class GradientState(NamedTuple):
-    """What a gradient learner knows, in arrays."""
+    """The state of a gradient learner, in arrays."""
 
     cells: FloatArray
     """cells[column]: the cells of all outputs, one after the other."""
@@ -62,7 +62,7 @@ def width_of(rule: Rule) -> int:
 
 @kernel
 def step_size(rule: Rule, events: float) -> float:
-    """Of the event with this number, for steps that all cells share."""
+    """The step size at the event with this number, for steps that all cells share."""
     return rule.rate / math.sqrt(events) if rule.step == INVERSE_ROOT else rule.rate
 
 
@@ -74,7 +74,7 @@ def scaled(rule: Rule, squares: float) -> float:
 
 @kernel
 def dues(size: float, l2: float) -> float:
-    """What a step of this size adds to the dues."""
+    """The decay by the penalty that a step of this size adds to the dues."""
     return math.log1p(size * l2) if l2 > 0.0 else size
 
 

@@ -20,16 +20,16 @@ class Line(NamedTuple):
     places: IntArray
     """The place of each column below, -1 where there is none."""
     centre: FloatArray
-    """What is subtracted from the features: centre[0] + centre[1]."""
+    """The point that is subtracted from the features: centre[0] + centre[1]."""
     level: FloatArray
-    """What is predicted at the centre: level[0] + level[1]."""
+    """The prediction at the centre: level[0] + level[1]."""
     weights: FloatArray
     root: FloatArray
     """Lower triangular; |root z|^2 is the variance of the line at centre + z, over that of the noise."""
     per_square: float
-    """The same for the square of a feature that has no place."""
+    """Variance added by the square of a feature that has no place, over that of the noise."""
     least: float
-    """The same at the centre."""
+    """Variance of the line at the centre, over that of the noise."""
 
 
 @kernel
@@ -94,7 +94,7 @@ def move_moments(
 
 @kernel
 def clear_scatter(i: int, width: int, scatter: FloatArray) -> None:
-    """Nothing varies at this place any more."""
+    """Set the scatter of a place to 0: nothing varies there any more."""
     scatter[i, : i + 1] = 0.0
     scatter[i:width, i] = 0.0
 

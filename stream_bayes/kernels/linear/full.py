@@ -24,18 +24,29 @@ from stream_bayes.kernels.common.jit import inlined, kernel
 from stream_bayes.typing import FloatArray, IntArray
 
 PANEL = 4
-# Rows of `vectors`: z, how much event weight each feature was in, and scratch space for the event and for the turns of
-# four columns.
+# Rows of `vectors`: z, how much event weight each feature was in, and scratch space for the event and for the rotations
+# of four columns.
 Z = 0
 PRESENT = 1
 WORK = 2
-TURNS = 3
+ROTATIONS = 3
 VECTORS = 6
 # Places in `numbers`: the totals,
-WIDTH, COUNT, SQUARES, DISCOUNT, PRIOR_SHARE, LOG_EVIDENCE, ADDED = range(7)
+WIDTH = 0
+COUNT = 1
+SQUARES = 2
+DISCOUNT = 3
+PRIOR_SHARE = 4
+LOG_EVIDENCE = 5
+ADDED = 6
 TOTALS = 7
 # And of the settings behind them, which ride in the same array: a call costs 0.1 us for every two arguments.
-PRIOR, INTERCEPT, FORGETTING, NOISE_VARIANCE, NOISE_DEGREES, LARGEST = range(7, 13)
+PRIOR = 7
+INTERCEPT = 8
+FORGETTING = 9
+NOISE_VARIANCE = 10
+NOISE_DEGREES = 11
+LARGEST = 12
 NUMBERS = 13
 # When the discount that all share has fallen so far, it is multiplied out, and so much of the prior is put back. Then P
 # is never below 1e-8 of the prior: where no event added evidence for long the mean goes to 0 and the variance to 1e8
@@ -90,21 +101,21 @@ def solve_panel(
 
 @inlined
 def rotate_panel(
-    r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, turns: FloatArray, rest: FloatArray
+    r0: FloatArray, r1: FloatArray, r2: FloatArray, r3: FloatArray, rotations: FloatArray, rest: FloatArray
 ) -> None:
-    """The same, and rotate the event into the four rows."""
-    u0 = turns[0, 0]
-    u1 = turns[0, 1]
-    u2 = turns[0, 2]
-    u3 = turns[0, 3]
-    c0 = turns[1, 0]
-    c1 = turns[1, 1]
-    c2 = turns[1, 2]
-    c3 = turns[1, 3]
-    k0 = turns[2, 0]
-    k1 = turns[2, 1]
-    k2 = turns[2, 2]
-    k3 = turns[2, 3]
+    """Take four solved columns out of the rest of the event, and rotate the event into the four rows."""
+    u0 = rotations[0, 0]
+    u1 = rotations[0, 1]
+    u2 = rotations[0, 2]
+    u3 = rotations[0, 3]
+    c0 = rotations[1, 0]
+    c1 = rotations[1, 1]
+    c2 = rotations[1, 2]
+    c3 = rotations[1, 3]
+    k0 = rotations[2, 0]
+    k1 = rotations[2, 1]
+    k2 = rotations[2, 2]
+    k3 = rotations[2, 3]
     for i in range(len(rest)):
         w = rest[i]
         r = r0[i]
@@ -126,7 +137,7 @@ def solve(factor: FloatArray, vectors: FloatArray, width: int) -> tuple[float, f
     """The mean x'm and the sum of squares of R'^-1 x, the event in `vectors[WORK]`."""
     z = vectors[Z]
     work = vectors[WORK]
-    turns = vectors[TURNS:]
+    rotations = vectors[ROTATIONS:]
     mean = 0.0
     squares = 0.0
     for begin in range(0, width, PANEL):
@@ -139,11 +150,13 @@ def solve(factor: FloatArray, vectors: FloatArray, width: int) -> tuple[float, f
             squares += u * u
             for i in range(j + 1, end):
                 work[i] = work[i] - u * factor[j, i]
-            turns[0, j - begin] = u
+            rotations[0, j - begin] = u
         if moved and end < width:
             r0 = factor[begin, end:width]
             r1 = factor[begin + 1, end:width]
-            solve_panel(r0, r1, factor[begin + 2, end:width], factor[begin + 3, end:width], turns[0], work[end:width])
+            solve_panel(
+                r0, r1, factor[begin + 2, end:width], factor[begin + 3, end:width], rotations[0], work[end:width]
+            )
     return mean, squares
 
 
@@ -152,7 +165,7 @@ def rotate(factor: FloatArray, vectors: FloatArray, width: int, weight: float, t
     """Solve as `solve` does, to the same bits, and update factor and z with the event, its square times `weight`."""
     z = vectors[Z]
     work = vectors[WORK]
-    turns = vectors[TURNS:]
+    rotations = vectors[ROTATIONS:]
     mean = 0.0
     squares = 0.0
     rest = target
@@ -183,13 +196,13 @@ def rotate(factor: FloatArray, vectors: FloatArray, width: int, weight: float, t
                 w = work[i]
                 factor[j, i] = keep * row + take * w
                 work[i] = w - u * row
-            turns[0, j - begin] = u
-            turns[1, j - begin] = keep
-            turns[2, j - begin] = take
+            rotations[0, j - begin] = u
+            rotations[1, j - begin] = keep
+            rotations[2, j - begin] = take
         if moved and end < width:
             r0 = factor[begin, end:width]
             r1 = factor[begin + 1, end:width]
-            rotate_panel(r0, r1, factor[begin + 2, end:width], factor[begin + 3, end:width], turns, work[end:width])
+            rotate_panel(r0, r1, factor[begin + 2, end:width], factor[begin + 3, end:width], rotations, work[end:width])
     return mean, squares
 
 

@@ -70,14 +70,14 @@ def fold_logistic_full(
             grow(columns, factor, vectors, numbers)
             discount(factor, vectors, numbers)
             scatter(columns, values, intercept, vectors, numbers)
-            # As large as a target of linear regression may be: beyond it rounding would leave no belief.
+            # As large as a target of linear regression may be: beyond it rounding would leave no digits.
             target = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
             absorb(target, precision, factor, vectors, numbers)
 
 
 @kernel
 def fold_logistic_diagonal(rows: Rows, score: bool, cells: FloatArray, numbers: FloatArray, joint: Joint) -> bool:
-    """The same for independent weights; False when arithmetic would leave the finite numbers."""
+    """Score each row, then learn it, with independent weights; False when arithmetic would leave the finite numbers."""
     for row in range(len(rows.labels)):
         begin = rows.row_starts[row]
         end = rows.row_starts[row + 1]

@@ -13,8 +13,20 @@ from stream_bayes.typing import FloatArray
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
+class RegressionScore(NamedTuple):
+    """The prediction for one event."""
+
+    mean: float
+    ignorance: float
+    """x'P^-1 x times the squared scale of the noise; below 0 where a value is too large."""
+    noise: float
+    """Squared scale of the noise."""
+    degrees: float
+    """Degrees of freedom, infinite when the noise is known."""
+
+
 class RegressionScores(NamedTuple):
-    """What a fold says of each row."""
+    """The predictions that a fold makes, an array each with a number for every row."""
 
     mean: FloatArray
     ignorance: FloatArray
@@ -57,7 +69,7 @@ def log_density(target: float, weight: float, mean: float, spread: float, number
 
 @kernel
 def log_marginal(worth: float, weight: float, scale: float, squares: float) -> float:
-    """What an unknown noise, of this squared scale and these degrees of freedom, makes of squares of that weight.
+    """The log marginal likelihood's term of an unknown noise variance, whose prior is an inverse gamma.
 
     lnG(a + w/2) - lnG(a) + a ln b - (a + w/2) ln(b + squares / 2) with a = worth / 2, b = a scale, in a form in which
     no large terms cancel.

@@ -78,7 +78,7 @@ def begins_with(raw: Bytes, place: int, end: int, word: Bytes) -> bool:
 
 @kernel
 def name_end(raw: Bytes, begin: int, end: int) -> int:
-    """Where the colon of the header field stands that begins here; -1 if none does."""
+    """The position of the colon of the header field that begins here; -1 if none does."""
     place = begin
     while place < end and place - begin < LONGEST_NAME and NAME[raw[place]] != 0:
         place += 1
@@ -166,7 +166,7 @@ def _decode_base64(raw: Bytes, begin: int, end: int, text: Bytes, length: int, c
 
 @kernel
 def line_end(raw: Bytes, place: int, end: int) -> int:
-    """Where the newline of this line stands, or the end."""
+    """The position of the newline of this line, or the end."""
     while place < end and raw[place] != NEWLINE:
         place += 1
     return place

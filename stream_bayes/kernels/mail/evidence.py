@@ -46,7 +46,7 @@ def expected_log(count: np.uint32, logs: Table) -> np.float32:
 
 @kernel
 def sum_weights(table: Table, features: Buckets) -> tuple[float, float, float]:
-    """Of a mail's features: the sum of weights, and those of the Bayesian weights' means and of their variances.
+    """Three sums over the features of a mail: weights, means of the Bayesian weights, and their variances.
 
     A variance starts at 1. This comes first, since so short a loop waits for many rows of the table at once.
     """
@@ -67,7 +67,7 @@ def sum_weights(table: Table, features: Buckets) -> tuple[float, float, float]:
 
 @kernel
 def sum_evidence(table: Table, features: Buckets, logs: Table, prior_odds: np.float32) -> tuple[float, float]:
-    """Of a mail's features: the sum of evidence for spam, and how new they are, 0 to 1 each.
+    """Two sums over the features of a mail: the evidence for spam, and how new they are, 0 to 1 each.
 
     The evidence of a feature is the posterior mean of its log-odds, l, weighed by |l| / (|l| + 2); none if it is new.
     """

@@ -51,7 +51,7 @@ class Shape(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What one mail after the other is written to."""
+    """Scratch arrays that one mail after the other is written to."""
 
     text: Bytes
     blocks: Blocks
@@ -59,11 +59,11 @@ class Scratch(NamedTuple):
     begins: IntArray
     ends: IntArray
     hashes: Blocks
-    """Of each word."""
+    """The hashes of each word."""
     fields: IntArray
-    """Where each header field begins, has its colon and ends."""
+    """Beginning, colon and end of each header field."""
     field_hashes: Blocks
-    """Of the name of each; the last is 0, the body's."""
+    """The hash of the name of each header field; the last is 0, for the body."""
     field_of: IntArray
     """The field of each word."""
     slots: Buckets
@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
     few: Buckets
     few_origins: IntArray
     counts: IntArray
-    """Of features, by view."""
+    """Numbers of features, by view."""
     stamps: IntArray
     """How many bits the entries of the slots leave to the stamp, and the stamp of the last mail."""
 
@@ -104,7 +104,7 @@ def new_scratch() -> Scratch:
 
 @kernel
 def find_all(text: Bytes, blocks: Blocks, begins: IntArray, ends: IntArray, hashes: Blocks, longer: IntArray) -> int:
-    """Where the words of a text begin and end, and their hashes; returns how many there are."""
+    """Write the beginnings, ends and hashes of the words of a text; returns how many there are."""
     folded = blocks.view(np.uint8)
     fold_mail(text, folded[: len(text)])
     folded[len(text) : len(text) + MARGIN] = 0
@@ -178,7 +178,7 @@ def slots_for(features: int) -> int:
 
 @kernel
 def next_stamp(scratch: Scratch, bits: int) -> int:
-    """What tells the entries of a mail from those of others; when all stamps were used, the slots are cleared."""
+    """The number that marks the entries of the next mail; when all numbers are used up, the slots are cleared."""
     if scratch.stamps[0] != bits or scratch.stamps[1] + 1 == 1 << (32 - max(bits, FEW_BITS)):
         scratch.slots[:] = 0
         scratch.few_slots[:] = 0

@@ -1,4 +1,4 @@
-"""What a mail is made of, as numbers: words and pairs of words, byte n-grams, and what its header tells.
+"""Tokens of a mail, as hashes: words and pairs of words, byte n-grams, and tokens of its header.
 
 Each feature is a 64-bit hash, folded into a bucket and kept once a mail. Which were kept is looked up in a table of
 slots, each a bucket and the mark of the mail that put it there, so that nothing is cleared between mails.
@@ -22,7 +22,12 @@ THIRTY_ONE = np.uint64(31)
 MAX_PROBES = 64
 
 AT = 64
-DASH, DOT, UNDERSCORE, DOLLAR, BANG, TICK = map(np.uint8, b"-._$!'")
+DASH = np.uint8(ord("-"))
+DOT = np.uint8(ord("."))
+UNDERSCORE = np.uint8(ord("_"))
+DOLLAR = np.uint8(ord("$"))
+BANG = np.uint8(ord("!"))
+TICK = np.uint8(ord("'"))
 
 
 def hash_of(name: bytes) -> np.uint64:

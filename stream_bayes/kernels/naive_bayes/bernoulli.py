@@ -32,7 +32,7 @@ class Presences(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """What follows from the evidence and is kept up to date beside it."""
+    """Arrays that follow from the evidence and are kept up to date beside it."""
 
     used: IntArray
     """Words each class has used."""

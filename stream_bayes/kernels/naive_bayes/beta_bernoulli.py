@@ -1,4 +1,4 @@
-"""Beta-Bernoulli: one coin a key; score each row, then learn it, in one pass."""
+"""Beta-Bernoulli counts of each key: score each row, then learn it, in one pass."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
 
-class CoinRows(NamedTuple):
-    """Events by the slot of their coin."""
+class KeyRows(NamedTuple):
+    """Events by the slot of their key."""
 
     read: IntArray
     """Slot to predict from, -1 for the prior."""
@@ -24,8 +24,8 @@ class CoinRows(NamedTuple):
 
 
 @kernel
-def fold_coins(
-    rows: CoinRows, prior_successes: float, prior_failures: float, counts: FloatArray, posteriors: FloatArray
+def fold_keys(
+    rows: KeyRows, prior_successes: float, prior_failures: float, counts: FloatArray, posteriors: FloatArray
 ) -> None:
     """`counts[slot]` holds (failures, successes); `posteriors[row]` the same of the Beta before the row is learned."""
     for row in range(len(rows.read)):

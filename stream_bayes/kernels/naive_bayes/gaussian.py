@@ -46,7 +46,7 @@ class NormalPrior(NamedTuple):
 
 @kernel
 def posterior_scale(prior: NormalPrior, n: float, mean: float, scatter: float) -> float:
-    """What one class adds to the scale: (scatter + strength n / (strength + n) (mean - prior mean)^2) / 2."""
+    """Term of one class in the posterior scale: (scatter + strength n / (strength + n) (mean - prior mean)^2) / 2."""
     offset = mean - prior.mean
     return 0.5 * (scatter + prior.strength * n / (prior.strength + n) * offset * offset)
 

@@ -68,7 +68,7 @@ class Classifier(Learner, base.Classifier):
     def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
         """For each row in order: predict it, then learn it if its label is not None.
 
-        The same numbers as a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
+        The numbers are those of a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.
         """
 
     def _check_learnable(self, events: Batch, y: Sequence[Label | None]) -> None:

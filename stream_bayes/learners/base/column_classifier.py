@@ -121,7 +121,7 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Where there is no memory for new names and labels, they were never registered."""
+        """Context that unregisters new names and labels when there is no memory for them."""
         labels = len(self._labels)
         try:
             with super()._all_or_nothing():

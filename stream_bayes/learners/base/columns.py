@@ -78,7 +78,7 @@ class ColumnLearner(Learner):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Where there is no memory for new names, or no number for what they lead to, they were never registered."""
+        """Context that unregisters new names when there is no memory for them, or when arithmetic with them fails."""
         names = len(self._vocabulary)
         texts = self._vocabulary.texts
         try:

@@ -8,7 +8,7 @@ from stream_bayes.learners.base.labels import Label
 
 
 class FeatureContribution(NamedTuple):
-    """What one feature adds to the log-odds of a label, or to a predicted number."""
+    """The contribution of one feature to the log-odds of a label, or to a predicted number."""
 
     kind: str
     """word, feature, host, sender, ..."""
@@ -17,7 +17,7 @@ class FeatureContribution(NamedTuple):
     seen: int | None = None
     """Labelled events that had it."""
     seen_towards: int | None = None
-    """Those with the label that positive contributions support."""
+    """Labelled events that had it and the label that positive contributions support."""
     note: str | None = None
     """Why the share has another sign than these counts, if it has."""
 

@@ -17,7 +17,7 @@ LARGEST_NUMBER = 1e50
 
 
 def same_event(known: Features, x: Features) -> bool:
-    """The same names in the same order, with equal values."""
+    """Whether two events have the same names in the same order, with equal values."""
     try:
         return known == x and list(known) == list(x)
     # Arrays, pandas' NA and signaling NaNs do not say whether they are equal; they will be refused.

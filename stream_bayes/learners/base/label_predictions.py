@@ -1,4 +1,4 @@
-"""What a classifier says about a batch: arrays, and the objects they stand for row by row."""
+"""Predictions of a classifier for a batch: arrays, and the objects they stand for row by row."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class LabelPredictions:
     probabilities: FloatArray
     """NaN where a label was not known yet."""
     log_odds: FloatArray
-    """Of each row's most probable label against all others, as the probabilities have them."""
+    """Log-odds of each row's most probable label against all others, by the probabilities."""
     latent_mean: FloatArray
     """Posterior mean of the latent log-odds, those that one would state if one knew the parameters."""
     latent_variance: FloatArray
     """Their posterior variance: how much of the doubt is ignorance."""
     counts: FloatArray | None = None
-    """Of two labels with an exact Beta posterior: its pseudo-counts, a pair a row."""
+    """Pseudo-counts of the exact Beta posterior of two labels, a pair for each row; None if there is none."""
     member_log_odds: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     """Log-odds by each member of a fusion, a column for each; 0 before it has learned. Empty without members."""
 

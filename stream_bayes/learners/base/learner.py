@@ -83,7 +83,7 @@ class Learner(base.Estimator):
         return False
 
     def _evidence_summary(self) -> dict[str, Any]:
-        """What a notebook shows of the evidence, by name: the number of events learned, of features, of each class."""
+        """The evidence on the notebook card, by name: the number of events learned, of features, of each class."""
         return {}
 
     def _repr_html_(self) -> Html:
@@ -123,26 +123,26 @@ class Learner(base.Estimator):
 
     def snapshot_copy(self) -> Self:
         """A copy that shares nothing with this learner, for readers while this one learns."""
-        image = self.clone()
-        self._copy_into(image)
-        return image
+        target = self.clone()
+        self._copy_into(target)
+        return target
 
-    def copy_into(self, image: Learner) -> None:
+    def copy_into(self, target: Learner) -> None:
         """Update an earlier copy to the current state; it must not be read meanwhile."""
-        if type(image) is not type(self) or image.description() != self.description():
-            message = f"a copy is made by this learner's own snapshot_copy(); got {image!r} for {self!r}"
+        if type(target) is not type(self) or target.description() != self.description():
+            message = f"a copy is made by this learner's own snapshot_copy(); got {target!r} for {self!r}"
             raise ParameterError(message)
-        self._copy_into(cast(Self, image))
+        self._copy_into(cast(Self, target))
 
     def prefault(self) -> None:
         """Touch the pages of large arrays now, so that a first copy into them is as fast as later ones."""
 
-    def _copy_into(self, image: Self) -> None:
+    def _copy_into(self, target: Self) -> None:
         """Copy all that was learned into a learner of the same parameters."""
         fresh = self.clone()
         fresh._restore(self._arrays())
-        vars(image).clear()
-        vars(image).update(vars(fresh))
+        vars(target).clear()
+        vars(target).update(vars(fresh))
 
     @classmethod
     def from_state(cls, state: LearnerState, copy: bool = True) -> Self:

@@ -19,4 +19,4 @@ class NamedPosterior(NamedTuple):
     seen: int | None = None
     """Labelled events that had it."""
     seen_towards: int | None = None
-    """Those with the label that `meaning` names."""
+    """Labelled events that had it and the label that `meaning` names."""

@@ -1,4 +1,4 @@
-"""What a regressor says about a batch: arrays, and the distributions they stand for row by row."""
+"""Predictions of a regressor for a batch: arrays, and the distributions they stand for row by row."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class NumberPredictions(ABC):
 
 @dataclass(frozen=True, eq=False)
 class NormalPredictions(NumberPredictions):
-    """Of targets with known noise: normal."""
+    """Normal predictions, for targets with known noise."""
 
     ignorance: FloatArray
     """Variance of the regression line at each row."""
@@ -118,7 +118,7 @@ class NormalPredictions(NumberPredictions):
 
 @dataclass(frozen=True, eq=False)
 class StudentPredictions(NumberPredictions):
-    """Of targets with unknown noise: Student's t, its squared scale the sum of two parts."""
+    """Student's t predictions, for targets with unknown noise; the squared scale is the sum of two parts."""
 
     ignorance: FloatArray
     """The part of the squared scale that comes from the regression line."""

@@ -1,4 +1,4 @@
-"""What the Gaussian learners share: the numbers they take, and moments that add up."""
+"""Mixin of the Gaussian learners: the numbers they take, and moments that can be added."""
 
 from __future__ import annotations
 

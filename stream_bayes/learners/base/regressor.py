@@ -54,7 +54,7 @@ class Regressor(Learner, base.Regressor):
     def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> NumberPredictions:
         """For each row in order: predict it, then learn it if its target is not None.
 
-        The same numbers as a loop of `predict_one` and `learn_one`, bit for bit, for every batch size.
+        The numbers are those of a loop of `predict_one` and `learn_one`, bit for bit, for every batch size.
         """
 
 

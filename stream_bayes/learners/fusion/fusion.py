@@ -17,7 +17,7 @@ from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
-from stream_bayes.learners.fusion.members import Members, Opinions, check_learners
+from stream_bayes.learners.fusion.members import MemberPredictions, Members, check_learners
 from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord
 from stream_bayes.learners.fusion.weights import LARGEST_SUM, LogisticWeights, check_precision
 from stream_bayes.persistence.snapshot import Arrays
@@ -51,9 +51,9 @@ class LogOddsFusion(Classifier):
     calibration
         "platt", "beta" or "none": the map from the combined log-odds to those that are answered.
     prior_precision
-        Of the weights of the stack around an even 1/K each, and of its intercept around 0.
+        Prior precision of the weights of the stack around an even 1/K each, and of its intercept around 0.
     calibration_precision
-        Of the weights of the calibration around the identity.
+        Prior precision of the weights of the calibration around the identity.
     largest_log_odds
         Log-odds are clipped at this size before they are stacked and before they are calibrated.
     classes
@@ -146,7 +146,7 @@ class LogOddsFusion(Classifier):
         return dict(zip(self.members, self._evidence.tolist(), strict=True))
 
     def reliability(self, bins: int = 15) -> Reliability:
-        """What was predicted against what came, over all events learned."""
+        """The calibration over all events learned: predicted probabilities against observed frequencies."""
         return self._record.reliability(bins)
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
@@ -178,7 +178,7 @@ class LogOddsFusion(Classifier):
 
     def _predict(self, parts: Sequence[Batch]) -> LabelPredictions:
         rows = len(parts[0])
-        return self._fold(self._members.ask(parts), np.full(rows, -1, dtype=np.int64), np.zeros(rows))
+        return self._fold(self._members.predict(parts), np.full(rows, -1, dtype=np.int64), np.zeros(rows))
 
     def _learn(self, parts: Sequence[Batch], y: Any, w: Any) -> LabelPredictions:
         labels, weights = check_batch(len(parts[0]), y, w)
@@ -200,9 +200,9 @@ class LogOddsFusion(Classifier):
     def _may_fail(self) -> bool:
         return super()._may_fail or self._members.may_fail
 
-    def _fold(self, opinions: Opinions, outcomes: IntArray, weights: FloatArray) -> LabelPredictions:
+    def _fold(self, predictions: MemberPredictions, outcomes: IntArray, weights: FloatArray) -> LabelPredictions:
         """The stages in order, each a fold over all rows with a state of its own; none of them can fail."""
-        combined, spread = self._combine(opinions, outcomes, weights)
+        combined, spread = self._combine(predictions, outcomes, weights)
         log_odds, spread = self._calibration.fold(combined, spread, outcomes, weights)
         probabilities = self._record.fold(log_odds, outcomes, weights)
         variance = np.minimum(spread, MAX_VARIANCE)
@@ -211,15 +211,17 @@ class LogOddsFusion(Classifier):
         mean = size * np.sqrt(1.0 + math.pi * variance / 8.0)
         return LabelPredictions(self.classes, probabilities, size, mean, variance)
 
-    def _combine(self, opinions: Opinions, outcomes: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _combine(
+        self, predictions: MemberPredictions, outcomes: IntArray, weights: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         combined, spread = np.empty((2, len(outcomes)))
-        before = np.empty_like(opinions.log_odds)
-        fold_evidence(opinions.log_odds, outcomes, weights, self._evidence, before)
+        before = np.empty_like(predictions.log_odds)
+        fold_evidence(predictions.log_odds, outcomes, weights, self._evidence, before)
         if self.method == "averaging":
-            mix(*opinions, before, self.largest_log_odds, combined, spread)
+            mix(*predictions, before, self.largest_log_odds, combined, spread)
         else:
             stack = self._stack.factor, self._stack.target
-            fold_stack(*opinions, outcomes, weights, self.largest_log_odds, *stack, combined, spread)
+            fold_stack(*predictions, outcomes, weights, self.largest_log_odds, *stack, combined, spread)
         return combined, spread
 
     def _arrays(self) -> Arrays:

@@ -27,18 +27,18 @@ MAX_NESTED = 4
 UNDECLARED = (None, (False, True))
 
 
-class Opinions(NamedTuple):
+class MemberPredictions(NamedTuple):
     """Predictions of the members for the second label, a row for each event and a column for each member."""
 
     log_odds: FloatArray
     """0 where it does not know both labels."""
     variance: FloatArray
-    """Of its latent log-odds."""
+    """Variance of the member's latent log-odds."""
 
 
 @dataclass(frozen=True, eq=False)
 class MemberBatch(Batch):
-    """The same events in the form of each member; to others it is a batch in the form of the first."""
+    """A batch for each member of the same events; to others it is the batch of the first member."""
 
     parts: tuple[Batch, ...] = ()
     """A batch for each member."""
@@ -93,10 +93,10 @@ class Members:
             raise InputError(message)
         return events.parts
 
-    def ask(self, parts: Sequence[Batch]) -> Opinions:
-        """Opinions on every row; nothing is learned."""
+    def predict(self, parts: Sequence[Batch]) -> MemberPredictions:
+        """Predict every row with every member; nothing is learned."""
         predictions = [learner.predictive_many(part) for learner, part in zip(self.learners, parts, strict=True)]
-        return self._opinions(predictions)
+        return self._collect(predictions)
 
     def check(self, parts: Sequence[Batch], labels: Sequence[Label | None]) -> None:
         """Refuse events that a member could not learn, as far as is known without a change."""
@@ -105,8 +105,8 @@ class Members:
 
     def prepare(
         self, parts: Sequence[Batch], labels: Sequence[Label | None], weights: FloatArray
-    ) -> Prepared[Opinions]:
-        """Room for events that were checked, in all members or in none: then each row's opinions, then its label."""
+    ) -> Prepared[MemberPredictions]:
+        """Make room for checked events in all members or in none. `learn` predicts each row, then learns it."""
         learned = any(label is not None for label in labels)
         kept = {place: copy.deepcopy(self.learners[place].__dict__) for place in self._copied if learned}
         steps: list[Prepared[LabelPredictions]] = []
@@ -120,7 +120,7 @@ class Members:
             raise
         return Prepared(partial(self._learn, steps, kept), partial(_take_back, steps))
 
-    def _learn(self, steps: Sequence[Prepared[LabelPredictions]], kept: dict[int, dict[str, Any]]) -> Opinions:
+    def _learn(self, steps: Sequence[Prepared[LabelPredictions]], kept: dict[int, dict[str, Any]]) -> MemberPredictions:
         """First those that may still refuse; when one does, those before it are put back as they were kept."""
         predictions: dict[int, LabelPredictions] = {}
         under_way = -1
@@ -135,17 +135,19 @@ class Members:
             _take_back([step for place, step in enumerate(steps) if place != under_way or not lost])
             raise
         predictions |= {place: step.learn() for place, step in enumerate(steps) if place not in predictions}
-        return self._opinions([predictions[place] for place in range(len(steps))])
+        return self._collect([predictions[place] for place in range(len(steps))])
 
-    def _opinions(self, predictions: Sequence[LabelPredictions]) -> Opinions:
+    def _collect(self, predictions: Sequence[LabelPredictions]) -> MemberPredictions:
         shape = (len(predictions[0]), len(predictions))
-        opinions = Opinions(np.zeros(shape), np.zeros(shape))
+        collected = MemberPredictions(np.zeros(shape), np.zeros(shape))
         for place, own in enumerate(predictions):
-            take_opinion(own, self.classes, opinions, place)
-        return opinions
+            write_prediction(own, self.classes, collected, place)
+        return collected
 
 
-def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], opinions: Opinions, place: int) -> None:
+def write_prediction(
+    predictions: LabelPredictions, classes: tuple[Label, Label], collected: MemberPredictions, place: int
+) -> None:
     """Write the prediction of one member into its column."""
     labels = predictions.labels
     (first, second) = classes
@@ -153,7 +155,7 @@ def take_opinion(predictions: LabelPredictions, classes: tuple[Label, Label], op
         probabilities = np.ascontiguousarray(predictions.probabilities)
         sizes, variances = map(np.ascontiguousarray, (predictions.log_odds, predictions.latent_variance))
         columns = labels.index(first), labels.index(second)
-        sign_log_odds(probabilities, sizes, variances, *columns, CERTAIN, place, *opinions)
+        sign_log_odds(probabilities, sizes, variances, *columns, CERTAIN, place, *collected)
 
 
 def check_learners(learners: Any, classes: tuple[Label, Label]) -> tuple[Classifier, ...]:

@@ -21,7 +21,7 @@ from stream_bayes.typing import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class RatePredictions(NumberPredictions):
-    """Of counts with a known rate: Poisson, their variance the mean, all of it noise."""
+    """Poisson predictions of counts with a known rate: the variance is the mean, and all of it is noise."""
 
     @property
     def variance(self) -> FloatArray:

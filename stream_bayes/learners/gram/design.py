@@ -47,13 +47,13 @@ class Design:
 
     @property
     def means(self) -> FloatArray:
-        """Of the columns."""
+        """The means of the columns."""
         means: FloatArray = self.mean.sum(axis=0)[1:]
         return means
 
     @property
     def target_mean(self) -> float:
-        """Of the target."""
+        """The mean of the target."""
         return float(self.mean.sum(axis=0)[0])
 
     @cached_property
@@ -93,12 +93,12 @@ class Design:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """Of X."""
+        """The singular value decomposition of X."""
         return spectrum(self.full)
 
     @cached_property
     def standardised(self) -> Spectrum:
-        """Of X with columns over their standard deviations."""
+        """The singular value decomposition of X with columns divided by their standard deviations."""
         return spectrum(self.full._replace(columns=self.full.columns / self.deviations[:, None]))
 
     def squares(self, weights: FloatArray) -> float:

@@ -93,7 +93,7 @@ def _check(spectrum: Spectrum, count: float, points: tuple[float, float, float],
 
 
 def _peak(spectrum: Spectrum, count: float, low: float, high: float) -> float:
-    """Where the derivative falls through 0, by bisection until neighbours are equal."""
+    """The zero of the derivative, by bisection until neighbours are equal."""
     while low < (middle := 0.5 * (low + high)) < high:
         low, high = (middle, high) if _slope(spectrum, count, middle) > 0.0 else (low, middle)
     return low

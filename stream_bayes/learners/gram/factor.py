@@ -30,7 +30,7 @@ class Factor(NamedTuple):
 
     @property
     def lengths(self) -> FloatArray:
-        """Of the columns; 1 where all of one is 0."""
+        """The Euclidean lengths of the columns; 1 for a column of zeros."""
         lengths = np.sqrt((self.columns**2).sum(axis=1))
         return np.where(lengths > 0.0, lengths, 1.0)
 
@@ -71,7 +71,7 @@ def with_means(centred: Factor, count: float, means: FloatArray, target_mean: fl
 
 
 def reduced(factor: Factor, limits: FloatArray) -> Factor:
-    """The same in no more directions than the rank: a column of which others leave its limit or less depends on them.
+    """A factor with no more rows than its rank: a column of which others leave its limit or less depends on them.
 
     The limits are shares of the squares of each column, so that the scales of the columns do not matter.
     """

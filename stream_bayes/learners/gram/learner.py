@@ -31,7 +31,7 @@ MAX_BUCKETS = 4096
 
 
 class RidgePosterior(NamedTuple):
-    """What predictions need, until the evidence changes."""
+    """The ridge posterior by which rows are predicted, until the evidence changes."""
 
     line: Line
     noise: float
@@ -58,7 +58,7 @@ class GramLearner(ColumnRegressor, Additive):
         self._moments = empty(len(self._vocabulary))
         # No part of the state: what follows from the moments, kept until they change.
         self._design_now: Design | None = None
-        self._belief_now: RidgePosterior | None = None
+        self._posterior_now: RidgePosterior | None = None
 
     def _evidence_summary(self) -> dict[str, Any]:
         return {"events": float(self._moments.events[0]), **super()._evidence_summary()}
@@ -118,26 +118,26 @@ class GramLearner(ColumnRegressor, Additive):
         self._changed()
 
     def _changed(self) -> None:
-        self._design_now = self._belief_now = None
+        self._design_now = self._posterior_now = None
 
     def _score(self, rows: TargetRows) -> StudentPredictions:
-        belief = self._belief()
+        posterior = self._posterior()
         mean = np.empty(len(rows.targets))
         ignorance = np.empty(len(rows.targets))
-        score_rows(rows, belief.line, mean, ignorance)
-        noise = np.full(len(mean), belief.noise)
-        degrees = np.full(len(mean), belief.degrees)
-        return StudentPredictions(mean, belief.noise * ignorance, noise, degrees)
+        score_rows(rows, posterior.line, mean, ignorance)
+        noise = np.full(len(mean), posterior.noise)
+        degrees = np.full(len(mean), posterior.degrees)
+        return StudentPredictions(mean, posterior.noise * ignorance, noise, degrees)
 
     def _design(self) -> Design:
         if self._design_now is None:
             self._design_now = Design.of(self._moments, intercept=self.intercept)
         return self._design_now
 
-    def _belief(self) -> RidgePosterior:
-        if self._belief_now is None:
-            self._belief_now = self._drawn()
-        return self._belief_now
+    def _posterior(self) -> RidgePosterior:
+        if self._posterior_now is None:
+            self._posterior_now = self._drawn()
+        return self._posterior_now
 
     def _drawn(self) -> RidgePosterior:
         design = self._design()

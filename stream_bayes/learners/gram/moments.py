@@ -77,7 +77,7 @@ def clear(moments: GramMoments) -> None:
 
 
 def scale(moments: GramMoments, factor: float) -> None:
-    """As if every event had had that share of its weight; a mean is a ratio of sums and stays."""
+    """Scale the moments as if every event had had that share of its weight; means are ratios and stay."""
     if moments.events[0] * factor < SMALLEST_COUNT:
         clear(moments)
         return

@@ -28,7 +28,7 @@ class Penalty(NamedTuple):
     share: float
     scales: FloatArray
     spectrum: Spectrum
-    """Of the columns over their scales."""
+    """The spectrum of the columns divided by their scales."""
 
     @classmethod
     def on(cls, design: Design, penalty: str, share: float, *, standardise: bool) -> Penalty:

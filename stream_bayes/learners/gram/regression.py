@@ -28,7 +28,7 @@ class GramRegression(GramLearner):
     Parameters
     ----------
     strength
-        Of the ridge penalty behind predictions: the prior of a weight is N(0, noise / strength).
+        Strength of the ridge penalty behind predictions: the prior of a weight is N(0, noise / strength).
     noise_variance
         What the variance of the noise is expected to be.
     noise_degrees
@@ -187,7 +187,7 @@ class GramRegression(GramLearner):
         """
         design = self._taught()
         size = self._strength(strength)
-        noise = self._belief().noise if noise_variance is None else positive("noise_variance", noise_variance)
+        noise = self._posterior().noise if noise_variance is None else positive("noise_variance", noise_variance)
         true = {name: finite(f"weight of {shown(name)}", weight) for name, weight in weights.items()}
         names = self._names(design.columns)
         event = self._event(x)

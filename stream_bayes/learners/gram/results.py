@@ -60,7 +60,7 @@ class SelectionStep(NamedTuple):
 
 
 class EvidenceMaximum(NamedTuple):
-    """Where the log evidence is largest."""
+    """The point at which the log evidence is largest."""
 
     prior_precision: float
     noise_variance: float

@@ -52,7 +52,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(factor: Factor) -> Spectrum:
-    """Of a factor with as many directions as its rank.
+    """The singular value decomposition of a factor, with as many directions as its rank.
 
     Large rows first and columns pivoted, Householder's reflections are as exact in small rows as in large ones (Cox and
     Higham); one-sided Jacobi rotations keep the digits of small columns beside large ones. Measured with 30 columns of

@@ -33,7 +33,7 @@ class Taken(NamedTuple):
     slack: FloatArray
     """How far rounding may have moved the scatter of each place."""
     most: float
-    """What factor offset' scatter^-1 offset may be: 1, and rounding."""
+    """The largest allowed value of factor offset' scatter^-1 offset: 1, and rounding."""
 
 
 def first_misfit(moments: GramMoments, columns: IntArray, values: FloatArray, target: float, weight: float) -> int:

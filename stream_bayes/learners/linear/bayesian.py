@@ -13,7 +13,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
-from stream_bayes.kernels.linear.noise import RegressionScores
+from stream_bayes.kernels.linear.noise import RegressionScore, RegressionScores
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
 from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.labels import check_weight
@@ -26,13 +26,13 @@ from stream_bayes.learners.base.number_predictions import (
 )
 from stream_bayes.learners.base.regressor import check_target
 from stream_bayes.learners.linear import corrections, information
-from stream_bayes.learners.linear.full import FullBelief, Setting
-from stream_bayes.learners.linear.weights import WeightBelief, check_bounds, check_done
+from stream_bayes.learners.linear.full import FullGaussian, Setting
+from stream_bayes.learners.linear.weights import WeightPosterior, check_bounds, check_done
 from stream_bayes.posteriors import Normal, StudentT
 from stream_bayes.validation import one_of
 
 
-class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
+class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
     """Bayesian linear regression with an exact posterior, which can be merged and unlearned.
 
     By default the noise is taken as known, with a variance of 1: intervals cover as they say only if that is true. If
@@ -41,7 +41,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     Parameters
     ----------
     prior_precision
-        Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+        Prior precision of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
     noise_variance
         Variance of the targets around the line, in their unit squared; where it is unknown, the prior guess of it.
     covariance
@@ -118,7 +118,7 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
     def predictive_one(self, x: Features) -> Normal | StudentT:
         """The distribution of the target: normal with known noise, Student's t with unknown."""
         columns, values = self._pairs(x)  # `_score` written out: the call would be a thirtieth of the time
-        mean, ignorance, noise, degrees = self._belief.score(columns, values)
+        mean, ignorance, noise, degrees = self._posterior.score(columns, values)
         if ignorance < 0.0:
             check_size(values)
         if degrees == math.inf:
@@ -132,10 +132,10 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         (columns, values) = self._pairs(x)
         target = check_target(y)
         weight = check_weight(w)
-        belief = self._belief
-        plain = weight and self.forgetting == 1.0 and (self.buckets is None or belief.width)
-        if plain and isinstance(belief, FullBelief):
-            learned = belief.learn(columns, values, target, weight)
+        posterior = self._posterior
+        plain = weight and self.forgetting == 1.0 and (self.buckets is None or posterior.width)
+        if plain and isinstance(posterior, FullGaussian):
+            learned = posterior.learn(columns, values, target, weight)
             if learned:
                 return
         self._learn(self._one(x), np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
@@ -146,8 +146,8 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         target = check_target(y)
         weight = check_weight(w)
         check_size(values)
-        self._check_adds_up(UnlearnError)
-        if weight and isinstance(self._belief, FullBelief):
+        self._check_additive(UnlearnError)
+        if weight and isinstance(self._posterior, FullGaussian):
             if len(columns) and columns.min() < 0:
                 message = "the event has a feature that was never learned"
                 raise UnlearnError(message)
@@ -155,21 +155,21 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
             if self.intercept:
                 columns = np.append(0, columns)
                 values = np.append(1.0, values)
-            corrections.take_back(self._belief, columns, values, target, weight)
+            corrections.take_back(self._posterior, columns, values, target, weight)
 
     def entropy(self) -> float:
         """The differential entropy in nats of all weights met so far, and of the noise where it is unknown."""
         scale, degrees = self._noise()
-        return information.entropy(self._belief.width, self._belief.log_determinant(), scale, degrees)
+        return information.entropy(self._posterior.width, self._posterior.log_determinant(), scale, degrees)
 
     def information_gain(self, x: Features) -> float:
-        """What the target of this event would tell of the weights, and of an unknown noise, in nats.
+        """The mutual information of this event's target with the weights, and with an unknown noise, in nats.
 
         With a full covariance and no forgetting, for an event without new features, `entropy()` is expected to fall by
         it; with known noise it falls by exactly 1/2 ln(1 + x'S x / noise_variance), whatever the target.
         """
-        _, ignorance, noise, degrees = self._score(x)
-        return information.gain(ignorance / noise, degrees)
+        score = RegressionScore(*self._score(x))
+        return information.gain(score.ignorance / score.noise, score.degrees)
 
     def rank_by_information(self, events: Batch | Iterable[Features], k: int) -> IntArray:
         """The rows of k events to ask the targets of, best first: each has the largest variance given those before it.
@@ -179,41 +179,40 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
         """
         batch = self._as_batch(events)
         cells = self._cells(batch, self._find(batch))
-        return information.rank(self._belief, batch, cells, k)
+        return information.rank(self._posterior, batch, cells, k)
 
     def log_evidence(self) -> float:
         """The logarithm of p(targets | events): the sum of the log predictive densities of all events learned.
 
         With a full covariance and no forgetting it is the exact log marginal likelihood of what is now known.
         """
-        if isinstance(self._belief, FullBelief) and self.forgetting == 1.0:
-            return information.log_evidence(self._belief)
-        return float(self._belief.numbers[LOG_EVIDENCE])
+        if isinstance(self._posterior, FullGaussian) and self.forgetting == 1.0:
+            return information.log_evidence(self._posterior)
+        return float(self._posterior.numbers[LOG_EVIDENCE])
 
     def _score(self, x: Features) -> tuple[float, float, float, float]:
-        """Mean, the parts of the squared scale that are ignorance and noise, and degrees of freedom."""
+        """The fields of a `RegressionScore`, as the kernel returns them: making one would take 0.4 us of 1.1."""
         columns, values = self._pairs(x)
-        scored = self._belief.score(columns, values)
+        scored = self._posterior.score(columns, values)
         if scored[1] < 0.0:
             check_size(values)
         return scored
 
     def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
         scores = RegressionScores(*np.empty((4, len(rows.targets) if score else 0)))
-        check_done(self._belief.fold(rows, scores, score=score))
-        mean, ignorance, noise, degrees = scores
+        check_done(self._posterior.fold(rows, scores, score=score))
         if self.noise == "known":
-            return NormalPredictions(mean, ignorance, noise)
-        return StudentPredictions(mean, ignorance, noise, degrees)
+            return NormalPredictions(scores.mean, scores.ignorance, scores.noise)
+        return StudentPredictions(scores.mean, scores.ignorance, scores.noise, scores.degrees)
 
     def _evidence_weight(self) -> float:
-        return float(self._belief.numbers[COUNT])
+        return float(self._posterior.numbers[COUNT])
 
     def _absorb(self, other: Self) -> None:
-        self._check_adds_up(MergeError)
-        mine = self._belief
-        theirs = other._belief
-        if isinstance(mine, FullBelief) and isinstance(theirs, FullBelief):
+        self._check_additive(MergeError)
+        mine = self._posterior
+        theirs = other._posterior
+        if isinstance(mine, FullGaussian) and isinstance(theirs, FullGaussian):
             before = mine.copy()
             try:
                 with self._all_or_nothing():
@@ -226,11 +225,11 @@ class BayesianLinearRegression(WeightBelief, ColumnRegressor, Additive):
                 raise
 
     def _scale(self, factor: float) -> None:
-        self._check_adds_up(EvidenceError)
-        if isinstance(self._belief, FullBelief) and factor < 1.0:
-            corrections.scale(self._belief, factor)
+        self._check_additive(EvidenceError)
+        if isinstance(self._posterior, FullGaussian) and factor < 1.0:
+            corrections.scale(self._posterior, factor)
 
-    def _check_adds_up(self, error: type[EvidenceError]) -> None:
+    def _check_additive(self, error: type[EvidenceError]) -> None:
         if not self.is_additive:
             why = "per-event forgetting" if self.forgetting < 1.0 else "a diagonal covariance"
             message = f"with {why} evidence is no sum over events: it cannot be merged, taken back or scaled"

@@ -1,4 +1,4 @@
-"""Evidence of a full belief as a sum: added to, scaled, and one event taken out of it.
+"""Merging, scaling and unlearning in a Gaussian posterior with full covariance, whose evidence is a sum over events.
 
 All of it is rotation of rows in and out of the factor, so that each column keeps the digits of its own scale.
 """
@@ -14,7 +14,7 @@ from stream_bayes.errors import NumericalError, UnlearnError
 from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.common.csr import residue
 from stream_bayes.kernels.linear.full import ADDED, COUNT, PRESENT, SQUARES, Z
-from stream_bayes.learners.linear.full import FullBelief
+from stream_bayes.learners.linear.full import FullGaussian
 from stream_bayes.typing import BoolArray, FloatArray
 
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -26,127 +26,127 @@ SAFETY = 100.0
 FEWEST_DIGITS = 1e3
 
 
-def merge(belief: FullBelief, other: FullBelief, columns: IntArray) -> None:
+def merge(posterior: FullGaussian, other: FullGaussian, columns: IntArray) -> None:
     """Add the other's evidence, whose weights stand in these columns here: its rows in, and one prior out again.
 
-    Where rounding has left too little of the prior that is a `NumericalError`, and the belief is of no use.
+    Where rounding has left too little of the prior that is a `NumericalError`, and the posterior must not be used.
     """
-    count, added = (belief.numbers[place] + other.numbers[place] for place in (COUNT, ADDED))
-    present = belief.vectors[PRESENT].copy()
+    count, added = (posterior.numbers[place] + other.numbers[place] for place in (COUNT, ADDED))
+    present = posterior.vectors[PRESENT].copy()
     present[columns] += other.vectors[PRESENT, : other.width]
     for row, target in zip(other.upper, other.vectors[Z].tolist(), strict=False):
-        belief.rotate(columns, row, target, 1.0)
+        posterior.rotate(columns, row, target, 1.0)
     for column in columns:
-        belief.rotate(np.array((column,)), np.ones(1), 0.0, -belief.setting.prior)
-    squares = max(float(belief.numbers[SQUARES] + other.numbers[SQUARES]), 0.0)
-    belief.numbers[[COUNT, ADDED, SQUARES]] = (count, added, squares)
-    belief.vectors[PRESENT] = present
-    _check_digits(belief)
+        posterior.rotate(np.array((column,)), np.ones(1), 0.0, -posterior.setting.prior)
+    squares = max(float(posterior.numbers[SQUARES] + other.numbers[SQUARES]), 0.0)
+    posterior.numbers[[COUNT, ADDED, SQUARES]] = (count, added, squares)
+    posterior.vectors[PRESENT] = present
+    _check_digits(posterior)
 
 
-def scale(belief: FullBelief, factor: float) -> None:
+def scale(posterior: FullGaussian, factor: float) -> None:
     """Multiply the evidence, and not the prior: everything, and then the rest of the prior in again."""
     if factor == 0.0:
-        empty(belief)
+        empty(posterior)
         return
-    belief.factor *= math.sqrt(factor)
-    belief.vectors[Z] *= math.sqrt(factor)
-    belief.vectors[PRESENT] *= factor
-    belief.numbers[[COUNT, SQUARES, ADDED]] *= factor
-    count = belief.numbers[COUNT]
-    added = belief.numbers[ADDED]
-    present = belief.vectors[PRESENT].copy()
-    for column in range(belief.width):
-        belief.rotate(np.array((column,)), np.ones(1), 0.0, (1.0 - factor) * belief.setting.prior)
-    belief.numbers[[COUNT, ADDED]] = (count, added)
-    belief.vectors[PRESENT] = present
+    posterior.factor *= math.sqrt(factor)
+    posterior.vectors[Z] *= math.sqrt(factor)
+    posterior.vectors[PRESENT] *= factor
+    posterior.numbers[[COUNT, SQUARES, ADDED]] *= factor
+    count = posterior.numbers[COUNT]
+    added = posterior.numbers[ADDED]
+    present = posterior.vectors[PRESENT].copy()
+    for column in range(posterior.width):
+        posterior.rotate(np.array((column,)), np.ones(1), 0.0, (1.0 - factor) * posterior.setting.prior)
+    posterior.numbers[[COUNT, ADDED]] = (count, added)
+    posterior.vectors[PRESENT] = present
 
 
-def empty(belief: FullBelief) -> None:
+def empty(posterior: FullGaussian) -> None:
     """Back to the prior, for the weights that there are."""
-    fresh = FullBelief(belief.setting)
-    fresh.fill(belief.width)
-    belief.take(fresh)
+    fresh = FullGaussian(posterior.setting)
+    fresh.fill(posterior.width)
+    posterior.take(fresh)
 
 
-def take_back(belief: FullBelief, columns: IntArray, values: FloatArray, target: float, weight: float) -> None:
-    """Rotate the event out of the belief; refused, with nothing changed, when it cannot have been learned.
+def take_back(posterior: FullGaussian, columns: IntArray, values: FloatArray, target: float, weight: float) -> None:
+    """Rotate the event out of the posterior; refused, with nothing changed, when it cannot have been learned.
 
     What remains must be the prior and a sum over events: no count below zero, no diagonal of P below the prior, and
     x'P^-1 x at most what it would be if this event were the only one.
     """
-    count = float(belief.numbers[COUNT])
+    count = float(posterior.numbers[COUNT])
     left = count - weight
     least = min(residue(count), 0.5 * weight)
-    if left < -least or int(columns.max(initial=-1)) >= belief.width:
+    if left < -least or int(columns.max(initial=-1)) >= posterior.width:
         message = f"the events learned weigh {count:g} in all, and {weight:g} is to be taken back: was it learned?"
         raise UnlearnError(message)
-    x = np.zeros(belief.width)
+    x = np.zeros(posterior.width)
     x[columns] = values
-    present = belief.vectors[PRESENT, : belief.width] - weight * (x != 0.0)
-    _check_squares(belief, x, present, weight, nothing_left=left <= least)
-    rest = belief.copy()
+    present = posterior.vectors[PRESENT, : posterior.width] - weight * (x != 0.0)
+    _check_squares(posterior, x, present, weight, nothing_left=left <= least)
+    rest = posterior.copy()
     if left <= least:
-        empty(belief)
+        empty(posterior)
         return
     _take_out(rest, x, target, weight, (x != 0.0) & (present <= least))
-    rest.numbers[[COUNT, ADDED]] = (left, belief.numbers[ADDED])
-    rest.vectors[PRESENT, : belief.width] = present
-    belief.take(rest)
+    rest.numbers[[COUNT, ADDED]] = (left, posterior.numbers[ADDED])
+    rest.vectors[PRESENT, : posterior.width] = present
+    posterior.take(rest)
 
 
 def _check_squares(
-    belief: FullBelief, x: FloatArray, present: FloatArray, weight: float, *, nothing_left: bool
+    posterior: FullGaussian, x: FloatArray, present: FloatArray, weight: float, *, nothing_left: bool
 ) -> None:
-    diagonal = (belief.upper**2).sum(axis=0)
-    rest = diagonal - weight * x * x - belief.setting.prior
-    least = SLACK * (diagonal + weight * x * x) + _moved(belief)
-    short = (rest < -least) | (present < -residue(float(belief.numbers[COUNT])))
+    diagonal = (posterior.upper**2).sum(axis=0)
+    rest = diagonal - weight * x * x - posterior.setting.prior
+    least = SLACK * (diagonal + weight * x * x) + _moved(posterior)
+    short = (rest < -least) | (present < -residue(float(posterior.numbers[COUNT])))
     if short.any() or (nothing_left and (rest > least).any()):
         message = "its features, or their squares, are not in what was learned: was this event learned?"
         raise UnlearnError(message)
 
 
-def _moved(belief: FullBelief) -> float:
+def _moved(posterior: FullGaussian) -> float:
     """How far rounding may have moved an entry of P: it goes by all that was ever added, taken back since or not."""
-    return SAFETY * ROUNDING * float(belief.numbers[ADDED])
+    return SAFETY * ROUNDING * float(posterior.numbers[ADDED])
 
 
-def _take_out(belief: FullBelief, x: FloatArray, target: float, weight: float, alone: BoolArray) -> None:
+def _take_out(posterior: FullGaussian, x: FloatArray, target: float, weight: float, alone: BoolArray) -> None:
     """Features that only this event has go back to their prior; then it is an event without them."""
     if alone.any():
-        belief.drop(alone)
+        posterior.drop(alone)
         x = np.where(alone, 0.0, x)
-    share, squares = _left(belief, x, target, weight)
-    belief.rotate(np.arange(belief.width), x, target, -weight * share)
-    belief.numbers[SQUARES] = squares
-    _check_digits(belief)
+    share, squares = _left(posterior, x, target, weight)
+    posterior.rotate(np.arange(posterior.width), x, target, -weight * share)
+    posterior.numbers[SQUARES] = squares
+    _check_digits(posterior)
 
 
-def _check_digits(belief: FullBelief) -> None:
-    """Refuse a belief of which a rotation has left no digits."""
-    if not belief.is_sound():
+def _check_digits(posterior: FullGaussian) -> None:
+    """Refuse a posterior in which rounding has left no digits."""
+    if not posterior.is_sound():
         message = "no digit of the evidence of the other events would be left; nothing was changed"
         raise NumericalError(message)
 
 
-def _left(belief: FullBelief, x: FloatArray, target: float, weight: float) -> tuple[float, float]:
+def _left(posterior: FullGaussian, x: FloatArray, target: float, weight: float) -> tuple[float, float]:
     """How much of the event can be rotated out, and what then remains of the squares that no line explains.
 
     All but rounding: 1 - w x'P^-1 x is at least what it would be if there were no other event, and where rounding has
     it below that, so much less is taken. Refused when the event contradicts the rest by more.
     """
-    solved = solve_triangular(belief.upper, x, trans="T")
-    prior = belief.setting.prior
+    solved = solve_triangular(posterior.upper, x, trans="T")
+    prior = posterior.setting.prior
     spread = weight * float(solved @ solved)
     bound = prior / (prior + weight * float(x @ x))
-    rounding = SAFETY * ROUNDING * (len(x) + 1) + spread * _moved(belief) / prior
+    rounding = SAFETY * ROUNDING * (len(x) + 1) + spread * _moved(posterior) / prior
     remaining = max(1.0 - spread, bound)
     if 1.0 - spread < (1.0 - SLACK) * bound - rounding:
         message = "without it the precision would not be positive definite: was this event learned?"
         raise UnlearnError(message)
-    z = belief.vectors[Z, : belief.width]
-    squares = float(belief.numbers[SQUARES])
+    z = posterior.vectors[Z, : posterior.width]
+    squares = float(posterior.numbers[SQUARES])
     taken = weight * (target - float(solved @ z)) ** 2 / remaining
     least = SLACK * (squares + float(z @ z) + weight * target**2) + taken * rounding / remaining
     if squares - taken < -least:

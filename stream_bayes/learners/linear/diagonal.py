@@ -1,4 +1,4 @@
-"""A Gaussian belief about each weight by itself: constant memory, O(features present) an event."""
+"""An independent Gaussian posterior for each weight: constant memory, O(features present) an event."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import BoolArray, FloatArray
 
 
-class DiagonalBelief:
+class DiagonalGaussian:
     """Weights independent, each N(mean, noise variance / (discount x precision)).
 
     `cells` holds (precision, mean) of each weight side by side, so that a feature costs one cache line; `numbers` is
-    that of `FullBelief`.
+    that of `FullGaussian`.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -56,7 +56,7 @@ class DiagonalBelief:
         return done
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
-        """The same for labels."""
+        """Score each row, then learn its label; False, and nothing done, when numbers would not be finite."""
         before = self._before(rows, rows.labels >= 0)
         done = fold_logistic_diagonal(rows, score, self.cells, self.numbers, joint)
         self._restore_unless(done, *before)
@@ -94,7 +94,7 @@ class DiagonalBelief:
         return -float(np.log(self.variances()).sum())
 
     def arrays(self) -> Arrays:
-        """The belief as arrays."""
+        """The posterior as arrays."""
         return {"cells": self.cells[: self.width].copy(), "totals": self.numbers[:TOTALS].copy()}
 
     def restore(self, arrays: Arrays, largest: int) -> None:
@@ -107,7 +107,8 @@ class DiagonalBelief:
             raise ValueError(message)
         check_totals(totals, len(cells), largest, self.setting.forgetting)
         if (cells[:, 0] < 1e-10 * self.setting.prior).any() or np.abs(cells).max(initial=0.0) > MOST**2:
-            message = "precisions must be those of a belief"
+            least = 1e-10 * self.setting.prior
+            message = f"cells must have precisions of at least {least:g}, and no number beyond {MOST**2:g}"
             raise ValueError(message)
         self.cells = cells
         self.numbers[:TOTALS] = totals

@@ -63,7 +63,7 @@ class Setting(NamedTuple):
         return numbers
 
 
-class FullBelief:
+class FullGaussian:
     """Weights ~ N(m, noise variance x P^-1), P = prior I + X'X with one factor for all of it.
 
     The state is the upper triangular `factor` R with discount x R'R = P and `z` with R m = z, carried by the same
@@ -122,7 +122,7 @@ class FullBelief:
         return True
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
-        """The same for labels."""
+        """Score each row, then learn its label. It cannot fail, as `fold`."""
         fold_logistic_full(rows, score, self.factor, self.vectors, self.numbers, joint)
         return True
 
@@ -149,7 +149,7 @@ class FullBelief:
         return 2.0 * float(np.log(np.diag(self.upper)).sum())
 
     def drop(self, which: BoolArray) -> None:
-        """As if no event had had these features: their columns of the factor go, and what is left is turned upright.
+        """Drop the evidence of these features, as if no event had had them, and make the factor triangular again.
 
         No digits of the other columns are lost, however large the dropped ones were.
         """
@@ -164,15 +164,15 @@ class FullBelief:
         self.vectors[Z, kept] = turned[:-1, -1]
         self.numbers[SQUARES] += turned[-1, -1] ** 2
 
-    def copy(self) -> FullBelief:
-        """The same belief, apart from this one."""
-        twin = FullBelief(self.setting)
+    def copy(self) -> FullGaussian:
+        """A copy that shares no array with this one."""
+        twin = FullGaussian(self.setting)
         twin.factor = self.factor.copy()
         twin.vectors = self.vectors.copy()
         twin.numbers = self.numbers.copy()
         return twin
 
-    def take(self, other: FullBelief) -> None:
+    def take(self, other: FullGaussian) -> None:
         """Take over the arrays of another posterior, which must have no other owner."""
         self.factor = other.factor
         self.vectors = other.vectors
@@ -189,7 +189,7 @@ class FullBelief:
         return bounded and bool((np.diag(factor) >= 1e-5 * np.sqrt(self.setting.prior)).all())
 
     def arrays(self) -> Arrays:
-        """The belief as arrays, the triangle without its zeros."""
+        """The posterior as arrays, the triangle without its zeros."""
         factor = self.factor[: self.width, : self.width]
         return {
             "factor": factor[np.triu_indices(self.width)],
@@ -219,12 +219,12 @@ class FullBelief:
         self.vectors[[Z, PRESENT], :width] = (z, present)
         self.numbers[:TOTALS] = totals
         if not self.is_sound():
-            message = "the diagonal of factor is that of no belief, or numbers are too large"
+            message = "factor is not that of a positive definite precision matrix, or its numbers are too large"
             raise ValueError(message)
 
 
 def check_totals(totals: FloatArray, width: int, largest: int, forgetting: float) -> None:
-    """Refuse totals that cannot be those of a belief."""
+    """Refuse totals that cannot be those of a posterior."""
     sums = totals[[COUNT, SQUARES, ADDED]]
     discount = totals[DISCOUNT]
     share = totals[PRIOR_SHARE]
@@ -232,5 +232,5 @@ def check_totals(totals: FloatArray, width: int, largest: int, forgetting: float
     if forgetting == 1.0:
         sound = sound and discount == share == 1.0
     if totals[WIDTH] != width or width > largest or not sound or sums[0] + share == 0.0 or sums.max() > MOST**2:
-        message = "totals do not describe a belief"
+        message = "totals must have the number of weights, sums of 0 or more, and discounts between 0 and 1"
         raise ValueError(message)

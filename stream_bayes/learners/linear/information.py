@@ -15,8 +15,8 @@ from stream_bayes.kernels.linear.diagonal import rank_diagonal
 from stream_bayes.kernels.linear.full import COUNT, DISCOUNT, SQUARES
 from stream_bayes.kernels.linear.noise import log_marginal
 from stream_bayes.learners.base.columns import Cells
-from stream_bayes.learners.linear.diagonal import DiagonalBelief
-from stream_bayes.learners.linear.full import FullBelief
+from stream_bayes.learners.linear.diagonal import DiagonalGaussian
+from stream_bayes.learners.linear.full import FullGaussian
 from stream_bayes.posteriors import StudentT
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY
 from stream_bayes.posteriors.rates import unit_gamma_entropy
@@ -52,45 +52,47 @@ def gain(spread: float, degrees: float) -> float:
     return known + StudentT(degrees, 0.0, 1.0).entropy - expected
 
 
-def log_evidence(belief: FullBelief) -> float:
+def log_evidence(posterior: FullGaussian) -> float:
     """The logarithm of the marginal likelihood of everything learned, in closed form.
 
     Known noise: N(y; 0, noise (I + X X' / prior)), its determinant and quadratic form from P and the squares left.
     Unknown: the multivariate t that the inverse gamma makes of it.
     """
-    prior, _, _, variance, degrees = belief.setting
-    count = float(belief.numbers[COUNT])
-    squares = float(belief.numbers[SQUARES])
-    volume = 0.5 * (belief.width * math.log(prior) - belief.log_determinant() - count * math.log(2.0 * math.pi))
+    prior = posterior.setting.prior
+    variance = posterior.setting.noise_variance
+    degrees = posterior.setting.noise_degrees
+    count = float(posterior.numbers[COUNT])
+    squares = float(posterior.numbers[SQUARES])
+    volume = 0.5 * (posterior.width * math.log(prior) - posterior.log_determinant() - count * math.log(2.0 * math.pi))
     if degrees == math.inf:
         return volume - 0.5 * (count * math.log(variance) + squares / variance)
     return volume + log_marginal(degrees, count, variance, squares)
 
 
-def rank(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells, k: int) -> IntArray:
+def rank(posterior: FullGaussian | DiagonalGaussian, batch: Batch, cells: Cells, k: int) -> IntArray:
     """The rows of the k events that tell most, in the order they are chosen."""
     wanted = whole("k", k, ParameterError)
     if wanted < 0:
         message = f"k must be 0 or more; got {k}"
         raise ParameterError(message)
-    columns, width = _with_new(belief, batch, cells)
+    columns, width = _with_new(posterior, batch, cells)
     count = min(int(wanted), len(batch))
-    if isinstance(belief, DiagonalBelief):
-        precision = np.full(width, belief.setting.prior)
-        precision[: belief.width] = belief.cells[: belief.width, 0] * belief.numbers[DISCOUNT]
+    if isinstance(posterior, DiagonalGaussian):
+        precision = np.full(width, posterior.setting.prior)
+        precision[: posterior.width] = posterior.cells[: posterior.width, 0] * posterior.numbers[DISCOUNT]
         chosen = np.empty(count, dtype=np.int64)
-        intercept = belief.setting.intercept
-        forgetting = belief.setting.forgetting
+        intercept = posterior.setting.intercept
+        forgetting = posterior.setting.forgetting
         rank_diagonal(cells.row_starts, columns, cells.values, intercept, forgetting, precision, chosen)
         return chosen
-    return _largest_in_turn(_whitened(belief, cells, columns, width), count, belief.setting.forgetting)
+    return _largest_in_turn(_whitened(posterior, cells, columns, width), count, posterior.setting.forgetting)
 
 
-def _with_new(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells) -> tuple[IntArray, int]:
+def _with_new(posterior: FullGaussian | DiagonalGaussian, batch: Batch, cells: Cells) -> tuple[IntArray, int]:
     """The weight of each pair, with a place at the end for each that no event has had; and how many there are."""
-    intercept = belief.setting.intercept
+    intercept = posterior.setting.intercept
     columns = cells.columns + intercept
-    width = max(belief.width, intercept)
+    width = max(posterior.width, intercept)
     new = (cells.columns < 0) | (columns >= width)
     known_by = cells.columns.copy()
     nameless = known_by < 0
@@ -101,17 +103,17 @@ def _with_new(belief: FullBelief | DiagonalBelief, batch: Batch, cells: Cells) -
     return columns, width + len(numbers)
 
 
-def _whitened(belief: FullBelief, cells: Cells, columns: IntArray, width: int) -> FloatArray:
+def _whitened(posterior: FullGaussian, cells: Cells, columns: IntArray, width: int) -> FloatArray:
     """The events as rows u with u'u = x'P^-1 x."""
     events = len(cells.row_starts) - 1
     dense = np.zeros((events, width))
     dense[np.repeat(np.arange(events), np.diff(cells.row_starts)), columns] = cells.values
-    if belief.setting.intercept:
+    if posterior.setting.intercept:
         dense[:, 0] = 1.0
-    known = belief.width
-    dense[:, known:] /= math.sqrt(belief.setting.prior)
+    known = posterior.width
+    dense[:, known:] /= math.sqrt(posterior.setting.prior)
     if known:
-        dense[:, :known] = solve_triangular(belief.upper, dense[:, :known].T, trans="T").T
+        dense[:, :known] = solve_triangular(posterior.upper, dense[:, :known].T, trans="T").T
     return dense
 
 

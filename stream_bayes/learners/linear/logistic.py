@@ -11,16 +11,16 @@ from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.labels import Label, TwoLabels
 from stream_bayes.learners.linear.full import Setting
-from stream_bayes.learners.linear.weights import WeightBelief, check_done
+from stream_bayes.learners.linear.weights import WeightPosterior, check_done
 
 
-class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
-    """Two labels, the log-odds linear in the features, and a Gaussian belief about the weights.
+class BayesianLogisticRegression(WeightPosterior, ColumnClassifier):
+    """Two labels, the log-odds linear in the features, and a Gaussian posterior of the weights.
 
     Parameters
     ----------
     prior_precision
-        Of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+        Prior precision of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
     covariance
         "full": all covariances, O(d^2) an event for d weights; "diagonal": O(features present) an event and memory for
         two numbers a weight, for hashed text.
@@ -74,13 +74,13 @@ class BayesianLogisticRegression(WeightBelief, ColumnClassifier):
 
     def log_evidence(self) -> float:
         """The sum of the logarithms of the probabilities that the labels had before they were learned."""
-        return float(self._belief.numbers[LOG_EVIDENCE])
+        return float(self._posterior.numbers[LOG_EVIDENCE])
 
     def _setting(self) -> Setting:
         return Setting(self.prior_precision, int(self.intercept), self.forgetting, 1.0, math.inf)
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
-        check_done(self._belief.fold_labels(rows, joint, score=score))
+        check_done(self._posterior.fold_labels(rows, joint, score=score))
 
     def _check_values(self, batch: Batch) -> None:
         check_size(batch.values)

@@ -17,15 +17,15 @@ from stream_bayes.features.values import FeatureName, IntArray, check_name
 from stream_bayes.kernels.linear.full import COUNT
 from stream_bayes.kernels.linear.noise import squared_scale
 from stream_bayes.learners.base.columns import ColumnLearner
-from stream_bayes.learners.linear.diagonal import DiagonalBelief
-from stream_bayes.learners.linear.full import FullBelief, Setting
+from stream_bayes.learners.linear.diagonal import DiagonalGaussian
+from stream_bayes.learners.linear.full import FullGaussian, Setting
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import MvNormal, MvStudentT, Normal, StudentT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import SMALLEST_SCALE, one_of, positive, truth
 
 INTERCEPT = "intercept"
-"""What the weight of the constant is called; no feature can have the name beside it."""
+"""The name of the weight of the constant; no feature can have the name beside it."""
 
 # The product of two of them is what the squares of values are divided by.
 SMALLEST = 1e-20
@@ -34,18 +34,18 @@ LARGEST = 1e20
 MAX_BUCKETS = 2**13
 
 
-class WeightBelief(ColumnLearner):
-    """Weights with a Gaussian belief, full or diagonal; the first of them may be the intercept."""
+class WeightPosterior(ColumnLearner):
+    """Weights with a Gaussian posterior, full or diagonal; the first of them may be the intercept."""
 
     posterior_kinds: ClassVar[tuple[str, ...]] = ("weight", "feature", "word")
     prior_precision: float
     covariance: str
     intercept: bool
     forgetting: float
-    _belief: FullBelief | DiagonalBelief
+    _posterior: FullGaussian | DiagonalGaussian
 
     def _begin(self, prior_precision: float, covariance: str, intercept: bool, forgetting: float) -> None:
-        """Check the parameters; the belief begins with the prior."""
+        """Check the parameters; the posterior starts as the prior."""
         self.prior_precision = check_bounds("prior_precision", prior_precision)
         self.covariance = one_of(covariance, "covariance", ("full", "diagonal"))
         if covariance == "full" and self.buckets is not None and self.buckets > MAX_BUCKETS:
@@ -58,38 +58,38 @@ class WeightBelief(ColumnLearner):
         if not SMALLEST_SCALE <= self.forgetting <= 1.0:
             message = f"forgetting must be at least {SMALLEST_SCALE:g} and at most 1; got {shown(forgetting)}"
             raise ParameterError(message)
-        self._belief = self._fresh()
+        self._posterior = self._fresh()
 
     @abstractmethod
     def _setting(self) -> Setting:
-        """What the belief goes by."""
+        """The parameters of the posterior."""
 
-    def _fresh(self) -> FullBelief | DiagonalBelief:
-        """The belief before any event."""
-        return (FullBelief if self.covariance == "full" else DiagonalBelief)(self._setting())
+    def _fresh(self) -> FullGaussian | DiagonalGaussian:
+        """The posterior before any event."""
+        return (FullGaussian if self.covariance == "full" else DiagonalGaussian)(self._setting())
 
     def _noise(self) -> tuple[float, float]:
         """The squared scale that variances are over, and its degrees of freedom: infinite when it is known."""
-        return squared_scale(self._belief.numbers)
+        return squared_scale(self._posterior.numbers)
 
     def _evidence_summary(self) -> dict[str, Any]:
-        return {"events": float(self._belief.numbers[COUNT]), **super()._evidence_summary()}
+        return {"events": float(self._posterior.numbers[COUNT]), **super()._evidence_summary()}
 
     def weights(self) -> dict[FeatureName, Normal | StudentT]:
-        """The marginal belief about each weight; the intercept, where there is one, is called "intercept".
+        """The marginal posterior of each weight; the intercept, where there is one, is called "intercept".
 
         Where names were hashed, those of the buckets that events have had, by number.
         """
-        means = self._belief.means()
-        variances = self._belief.variances()
-        learned = (means != 0.0) | (variances != 1.0 / self._belief.setting.prior)
+        means = self._posterior.means()
+        variances = self._posterior.variances()
+        learned = (means != 0.0) | (variances != 1.0 / self._posterior.setting.prior)
         names = self._weight_names()
         places = np.flatnonzero(learned | (self.buckets is None)).tolist()
         return {names[place]: self._marginal(float(means[place]), float(variances[place])) for place in places}
 
     def joint(self, *names: FeatureName) -> MvNormal | MvStudentT:
-        """The belief about several weights together, in the order named; about all there are when none is named."""
-        places = [self._place(name) for name in names] or list(range(self._belief.width))
+        """The joint posterior of the named weights, in that order, or of all weights if none is named."""
+        places = [self._place(name) for name in names] or list(range(self._posterior.width))
         known = [place for place in places if place >= 0]
         if not places or len(set(known)) < len(known) or len(set(names)) < len(names):
             message = f"joint takes different weights; got {shown(names)}"
@@ -122,30 +122,30 @@ class WeightBelief(ColumnLearner):
         wanted = np.array(places)
         known = np.flatnonzero(wanted >= 0)
         means = np.zeros(len(wanted))
-        covariances = np.eye(len(wanted)) / self._belief.setting.prior
-        means[known] = self._belief.means()[wanted[known]]
-        covariances[np.ix_(known, known)] = self._belief.covariances(wanted[known])
+        covariances = np.eye(len(wanted)) / self._posterior.setting.prior
+        means[known] = self._posterior.means()[wanted[known]]
+        covariances[np.ix_(known, known)] = self._posterior.covariances(wanted[known])
         return means, covariances
 
     def _place(self, name: FeatureName) -> int:
-        """Where a weight stands in the belief, -1 if it was never learned."""
+        """The index of a weight in the posterior, -1 if it was never learned."""
         if self.intercept and name == INTERCEPT:
-            return 0 if self._belief.width else -1
+            return 0 if self._posterior.width else -1
         known = int(self._vocabulary.lookup([check_name(name)])[0])
         place = known + int(self.intercept)
-        return place if known >= 0 and place < self._belief.width else -1
+        return place if known >= 0 and place < self._posterior.width else -1
 
     def _weight_names(self) -> list[FeatureName]:
         features = self._vocabulary.names if isinstance(self._vocabulary, Vocabulary) else range(len(self._vocabulary))
         named = chain((INTERCEPT,) if self.intercept else (), features)
-        return [name for name, _ in zip(named, range(self._belief.width), strict=False)]
+        return [name for name, _ in zip(named, range(self._posterior.width), strict=False)]
 
     def _reserve(self) -> None:
         size = len(self._vocabulary) + int(self.intercept)
         if self.buckets is None:
-            self._belief.reserve(size)
+            self._posterior.reserve(size)
         else:
-            self._belief.fill(size)
+            self._posterior.fill(size)
 
     def _check_new(self, batch: Batch, names: Sequence[FeatureName], found: IntArray) -> None:
         super()._check_new(batch, names, found)
@@ -154,14 +154,14 @@ class WeightBelief(ColumnLearner):
             raise InputError(message)
 
     def _arrays(self) -> Arrays:
-        return {**self._vocabulary.state(), **self._belief.arrays()}
+        return {**self._vocabulary.state(), **self._posterior.arrays()}
 
     def _restore(self, arrays: Arrays) -> None:
         self._restore_names(arrays)
         if self.intercept and isinstance(self._vocabulary, Vocabulary) and INTERCEPT in self._vocabulary.names:
             message = f"a feature is called {INTERCEPT!r} beside the intercept"
             raise ValueError(message)
-        self._belief.restore(arrays, len(self._vocabulary) + int(self.intercept))
+        self._posterior.restore(arrays, len(self._vocabulary) + int(self.intercept))
 
 
 def check_bounds(name: str, value: float) -> float:

@@ -129,7 +129,7 @@ class NaiveBayes(AdditiveClassifier):
         self._refresh()
 
     def _places(self, name: str, columns: IntArray, other: Self) -> IntArray:
-        """Where the rows of the other's array stand in this one's."""
+        """The rows of this learner's arrays that the rows of the other's belong to."""
         return columns
 
     def _column(self, name: FeatureName) -> int:

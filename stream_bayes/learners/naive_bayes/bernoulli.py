@@ -29,7 +29,7 @@ class BernoulliNB(NaiveBayes):
     Parameters
     ----------
     prior
-        Of the probability that a message of a class holds a word.
+        Prior of the probability that a message of a class holds a word.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes
@@ -164,18 +164,20 @@ class BernoulliNB(NaiveBayes):
 
     def _grow(self) -> None:
         columns, classes = self._evidence.cells.shape
-        counts, words, size = self._levels
-        shape = (classes, counts.shape[1])
-        self._levels = Levels(padded(counts, shape), padded(words, shape), padded(size, (classes,)))
+        levels = self._levels
+        shape = (classes, levels.counts.shape[1])
+        self._levels = Levels(
+            padded(levels.counts, shape), padded(levels.words, shape), padded(levels.size, (classes,))
+        )
         self._derived = Derived(*(padded(array, (classes,)) for array in self._derived))
         if not self._whole:
-            sums, heavy, heavy_count, place, largest_mass = self._powers
-            self._powers = Powers(
-                padded(sums, (classes, sums.shape[1])),
-                padded(heavy, (classes, columns)),
-                padded(heavy_count, (classes,)),
-                padded(place, (columns, classes), fill=-1),
-                padded(largest_mass, (classes,)),
+            powers = self._powers
+            self._powers = powers._replace(
+                sums=padded(powers.sums, (classes, powers.sums.shape[1])),
+                heavy=padded(powers.heavy, (classes, columns)),
+                heavy_count=padded(powers.heavy_count, (classes,)),
+                place=padded(powers.place, (columns, classes), fill=-1),
+                largest_mass=padded(powers.largest_mass, (classes,)),
             )
 
     def _refresh(self) -> None:
@@ -232,10 +234,10 @@ def _check_powers(powers: Powers, sorted_anew: Powers) -> None:
 
 
 def _between(rows: Rows, begin: int, end: int) -> Rows:
-    starts, columns, values, labels, weights = rows
-    return Rows(starts[begin : end + 1], columns, values, labels[begin:end], weights[begin:end])
+    return rows._replace(
+        row_starts=rows.row_starts[begin : end + 1], labels=rows.labels[begin:end], weights=rows.weights[begin:end]
+    )
 
 
 def _joint_between(joint: Joint, begin: int, end: int) -> Joint:
-    log, mean, variance, known = joint
-    return Joint(log[begin:end], mean[begin:end], variance[begin:end], known[begin:end])
+    return Joint(joint.log[begin:end], joint.mean[begin:end], joint.variance[begin:end], joint.known[begin:end])

@@ -20,7 +20,7 @@ class PoissonNB(WordCountNB):
     Parameters
     ----------
     prior
-        Of the rate of each word in each class: `Gamma(shape, rate)` stands for `shape` uses in `rate` messages.
+        Prior of the rate of each word in each class: `Gamma(shape, rate)` stands for `shape` uses in `rate` messages.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes

@@ -16,20 +16,20 @@ from stream_bayes.mail.render.sanitize import LONGEST, printable
 FEW = WORDS + 1
 """The first of the views of `stream_bayes.kernels.mail.sources`."""
 ENVELOPE_NAME = "envelope"
-"""What the line in front of the header fields is called, which has no name."""
+"""The name given to the line in front of the header fields, which has none."""
 ADDRESS_PARTS = 4
 
 
 class NamedFeature(NamedTuple):
-    """What one bucket of a mail stands for."""
+    """A feature of a mail with its name, as one bucket stands for it."""
 
     view: int
     bucket: int
     kind: str
     """word, pair, host, sender, network, field or fields; those of a header after its name, as in `subject: word`."""
     text: str
-    """As it is hashed, in lower case, as far as it can be printed. Domains of addresses begin with @, hosts of links do
-    not; a network ends in asterisks."""
+    """The text that is hashed, in lower case, as far as it can be printed. Domains of addresses begin with @, hosts of
+    links do not; a network ends in asterisks."""
 
 
 def named_features(mail: Mail, shape: Shape) -> list[NamedFeature]:
@@ -77,7 +77,7 @@ def _few_features(few: int, scratch: Scratch, names: _Names) -> list[NamedFeatur
 
 
 class _Names:
-    """What the places of a mail that was just read are called."""
+    """The names of the places of a mail that was just read."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._places = scratch

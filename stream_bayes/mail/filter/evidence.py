@@ -31,14 +31,22 @@ _ROUNDING = 1e-9
 
 def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
     """Empty tables; a view that no member uses has no table."""
-    tables: list[Table] = []
+    tables: dict[str, Table] = {}
     for name, width in zip(VIEW_NAMES, WIDTHS, strict=True):
         rows = buckets if name in VIEW_NAMES[:2] else 2**FEW_BITS
         used = any(member.split()[0] == name for member in members)
         # Zeros that were never written take no memory.
-        tables.append(np.zeros((rows if used else 0, width), dtype=np.float32))
-    grams, words, structure, senders, hosts = tables
-    return Evidence(grams, words, structure, senders, hosts, np.zeros((STEPPED, 2)), np.zeros(2), np.zeros(2))
+        tables[name] = np.zeros((rows if used else 0, width), dtype=np.float32)
+    return Evidence(
+        grams=tables["gram"],
+        words=tables["word"],
+        structure=tables["structure"],
+        senders=tables["senders"],
+        hosts=tables["hosts"],
+        biases=np.zeros((STEPPED, 2)),
+        totals=np.zeros(2),
+        novelties=np.zeros(2),
+    )
 
 
 def tables_of(evidence: Evidence) -> tuple[Table, ...]:
@@ -47,7 +55,7 @@ def tables_of(evidence: Evidence) -> tuple[Table, ...]:
 
 
 def memory_bytes(evidence: Evidence) -> int:
-    """What the tables take when every bucket has been touched."""
+    """The memory of the tables when every bucket has been touched."""
     return sum(table.nbytes for table in tables_of(evidence))
 
 

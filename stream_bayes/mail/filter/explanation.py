@@ -51,11 +51,11 @@ class Contribution(NamedTuple):
     """The contribution of one feature of a mail to the log-odds of spam."""
 
     kind: str
-    """As `stream_bayes.mail.features.named` has it: word, pair, host, sender, network, field, `subject: word`, ..."""
+    """A kind of `stream_bayes.mail.features.named`: word, pair, host, sender, network, field, `subject: word`, ..."""
     text: str
     log_odds: float
     posterior: Beta
-    """Of the probability of spam among the mails that have the feature."""
+    """The posterior of the probability of spam among the mails that have the feature."""
     note: str = ""
     """Why its share has another sign than its counts, in words; empty where it has not."""
 
@@ -84,13 +84,13 @@ class Explanation:
     log_odds: float
     probability: float
     shares: tuple[Contribution, ...]
-    """Of the features that moved the log-odds most, these first."""
+    """The shares of the features that moved the log-odds most, these first."""
     rest: Mapping[str, float]
     """All other shares: of byte n-grams, of biases, of the intercept, of classifiers from elsewhere by their names, and
     the sum of the features that are not listed, as `other words` and the like."""
 
     def as_event_explanation(self, spam: Label) -> EventExplanation:
-        """The same in the form that all learners share, with the label of spam."""
+        """The explanation in the form that all learners share, with the label of spam."""
         reasons = tuple(
             FeatureContribution(share.kind, share.text, share.log_odds, share.mails, share.spam, share.note or None)
             for share in self.shares
@@ -172,7 +172,7 @@ def explain(
 
 
 def _rates(log_odds: float, scores: FloatArray, members: Sequence[str], fusion: LogisticWeights) -> FloatArray:
-    """What a unit of each score adds to the fused log-odds, and what the intercept does."""
+    """The weight of each score in the fused log-odds, and then the intercept."""
     scales = np.ones(len(scores) + 1)
     scales[: len(members)] = SCALES[places_of(members) >= 0]
     inputs = scales * np.append(scores, 1.0)
@@ -211,7 +211,7 @@ def _nameless(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> Iterat
 
 
 def _parts(view: int, batch: MailBatch, evidence: Evidence, gains: FloatArray) -> dict[int, tuple[float, int, int]]:
-    """What each feature of a view adds to the log-odds, and its mails that are ham and spam, by its bucket."""
+    """For each bucket of a view: its contribution to the log-odds, and the numbers of its ham and spam mails."""
     buckets = batch.hashed[batch.view_starts[view] : batch.view_starts[view + 1]]
     rows = tables_of(evidence)[view][buckets]
     counts = rows.view(np.uint32)[:, HAM : SPAM + 1]
@@ -226,7 +226,7 @@ def _parts(view: int, batch: MailBatch, evidence: Evidence, gains: FloatArray) -
 
 
 def _evidence(counts: Counts, totals: FloatArray) -> FloatArray:
-    """As `stream_bayes.kernels.mail.evidence.sum_evidence` weighs each feature, in single precision as there."""
+    """The weight of each feature as in `stream_bayes.kernels.mail.evidence.sum_evidence`, also in single precision."""
     ham, spam = np.where(counts < len(LOGS), LOGS[np.minimum(counts, len(LOGS) - 1)], _logarithms(counts)).T
     odds = spam - ham + np.float32(math.log((totals[0] + 1.0) / (totals[1] + 1.0)))
     size = np.abs(odds)

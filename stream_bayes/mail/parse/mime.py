@@ -58,7 +58,7 @@ class MimePart(NamedTuple):
 
     octets: bytes
     begin: int
-    """Where the body begins, after the header fields."""
+    """The position of the body, after the header fields."""
     type: bytes
     """The Content-Type field with its parameters."""
     main: bytes

@@ -119,7 +119,7 @@ def tokenize(markup: str, unclosed_hides_rest: bool) -> Iterator[Token]:
 
 
 def _end_of_comment(markup: str, begin: int, unmatched: set[str]) -> int:
-    """Where a comment or another construct that is no tag ends; an unclosed comment ends with its first tag."""
+    """The end of a comment or another construct that is no tag; an unclosed comment ends with its first tag."""
     if markup.startswith("<!--", begin):
         # <!--> and <!---> are comments too.
         end = _search(_COMMENT_END, markup, begin + 2, unmatched)

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 class Target(NamedTuple):
-    """Where a link leads."""
+    """The target of a link."""
 
     scheme: str
     """Empty if the link names none or leads nowhere."""
@@ -41,7 +41,7 @@ class Target(NamedTuple):
     url: str | None
     """In ASCII and without a user's name, so that no browser can take another host from it; only http and https."""
     address: str = ""
-    """Of a link that writes a mail: to whom, as it is written."""
+    """The recipient of a link that writes a mail, as it is written."""
 
 
 def target(href: str, base: str = "") -> Target:
@@ -65,7 +65,7 @@ def target(href: str, base: str = "") -> Target:
 
 
 def base_of(href: str) -> str:
-    """What links that name no host are relative to, if it can be used."""
+    """The address that links without a host are relative to; empty if it cannot be used."""
     found = target(href)
     return found.url if found.url and len(found.url) <= _LONGEST_BASE else ""
 

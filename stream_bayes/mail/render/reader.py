@@ -127,7 +127,7 @@ def render_text(text: str) -> tuple[tuple[TextSpan, ...], bool]:
 class _Leaf(NamedTuple):
     part: MimePart
     best: MimePart | None
-    """Of a part of multipart/alternative: the version of the text that is shown first."""
+    """The version of the text that is shown first, in a part of multipart/alternative."""
 
 
 def _add_group(page: SpanBuilder, parts: list[MimePart], alternatives: bool, whole: bool, limit: TokenLimit) -> None:

@@ -62,7 +62,7 @@ class SanitizedRun(NamedTuple):
 
     text: str
     code: str = ""
-    """Of hidden characters: their code points."""
+    """The code points of hidden characters."""
 
 
 def sanitized_runs(text: str) -> Iterator[SanitizedRun]:

@@ -33,9 +33,9 @@ class TextSpan(NamedTuple):
     """A mark is a word for something that is no text, such as a picture."""
     text: str
     host: str | None = None
-    """Of a link: the host it really leads to, in ASCII."""
+    """The host that a link really leads to, in ASCII."""
     url: str | None = None
-    """Of a link that may be opened: http or https."""
+    """The address of a link that may be opened: http or https."""
 
 
 class SpanBuilder:

@@ -34,7 +34,7 @@ from stream_bayes.web.security.middleware import (
     SecurityHeaders,
     TokenCheck,
 )
-from stream_bayes.web.services.labeling_service import LabelingService
+from stream_bayes.web.services.labelling_service import LabellingService
 
 logger = logging.getLogger("stream_bayes.web")
 
@@ -109,7 +109,7 @@ def secure(
 def _fastapi_app(settings: Settings, authenticator: Authenticator, failures: list[BackgroundError] | None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with LabelingService(settings, failures) as service:
+        with LabellingService(settings, failures) as service:
             app.state.service = service
             yield
 

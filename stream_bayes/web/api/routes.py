@@ -23,8 +23,8 @@ from stream_bayes.events import Observation
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.web import schemas
 from stream_bayes.web.api.metrics import exposition
-from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, QueuedRequest
-from stream_bayes.web.services.labeling_service import LabelingService
+from stream_bayes.web.readmodel.request_queue import LeaseOwner, PartitionOffset, QueuedRequest
+from stream_bayes.web.services.labelling_service import LabellingService
 
 _EVENT_SECONDS = 0.5
 _KEEP_ALIVE_SECONDS = 15.0
@@ -43,21 +43,21 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"model": schemas.Problem} for code in (*codes, 400, 401, 413, 415, 421, 422, 429)}
 
 
-async def _service(request: Request) -> LabelingService:
+async def _service(request: Request) -> LabellingService:
     service = request.app.state.service
-    assert isinstance(service, LabelingService)
+    assert isinstance(service, LabellingService)
     return service
 
 
 def _place(
     partition: Annotated[int, Path(ge=0, lt=2**31, description="Of the observation of the label request.")],
     offset: Annotated[int, Path(ge=0, lt=2**63)],
-) -> Place:
+) -> PartitionOffset:
     return partition, offset
 
 
-ServiceDependency = Annotated[LabelingService, Depends(_service)]
-PlaceDependency = Annotated[Place, Depends(_place)]
+ServiceDependency = Annotated[LabellingService, Depends(_service)]
+PlaceDependency = Annotated[PartitionOffset, Depends(_place)]
 
 label_requests = APIRouter(prefix="/api", tags=["label requests"])
 insight = APIRouter(prefix="/api", tags=["insight"])
@@ -136,7 +136,7 @@ def read_daily_stats(
 
 @insight.get("/session", responses=problems())
 def read_session(request: Request, service: ServiceDependency) -> schemas.SessionBody:
-    """What the page needs at its start: the CSRF token, the learner's kind, the length of a lease."""
+    """The session of the page at its start: the CSRF token, the learner's kind, the length of a lease."""
     return service.session(request.app.state.authenticator)
 
 
@@ -216,7 +216,7 @@ def _summary(queued: QueuedRequest, now: float) -> schemas.RequestSummary:
     )
 
 
-async def _changes(request: Request, service: LabelingService) -> AsyncIterator[bytes]:
+async def _changes(request: Request, service: LabellingService) -> AsyncIterator[bytes]:
     seen = -1
     last_sent = time.monotonic()
     while not await request.is_disconnected():

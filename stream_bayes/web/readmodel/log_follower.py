@@ -24,7 +24,7 @@ POLL_SECONDS = 0.2
 _RETRY_SECONDS = 1.0
 _READ_RECORDS = 500
 MAX_REQUESTS = 100_000
-MAX_LABELS = 20_000
+MAX_KEPT_LABEL_RECORDS = 20_000
 """Records of each partition read at the start. Requests are few; only labels that the worker has not read matter."""
 STATUS_SAMPLES = 300
 """Evenly spaced past status events read of each partition. In a month there are half a million."""
@@ -87,7 +87,7 @@ class LogFollower:
         self._open = open_log
         self._group = settings.group
         self._requests = PartitionTail(topics.label_requests, MAX_REQUESTS)
-        self._labels = PartitionTail(topics.labels, MAX_LABELS, MAX_LABELS)
+        self._labels = PartitionTail(topics.labels, MAX_KEPT_LABEL_RECORDS, MAX_KEPT_LABEL_RECORDS)
         self._status = PartitionTail(topics.status, 0)
         self._predictions = PartitionTail(topics.predictions, NEWEST_PREDICTIONS, NEWEST_PREDICTIONS)
         self._sampled = False

@@ -14,7 +14,7 @@ from stream_bayes.engine.label_requests import AUDIT
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.events import LabelRequest
 
-Place = tuple[int, int]
+PartitionOffset = tuple[int, int]
 """Partition and offset of an observation."""
 
 _MAX_OWNERS = 1000
@@ -71,7 +71,7 @@ class QueuedRequest:
     """When the checkpoint that gave the score was written, in nanoseconds. None: the worker gave the score."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PartitionOffset:
         """Partition and offset of the observation."""
         return self.request.source.partition, self.request.source.offset
 
@@ -105,7 +105,7 @@ class RequestQueue:
 
     def __init__(self, lease: float) -> None:
         self.lease = lease
-        self._requests: OrderedDict[Place, QueuedRequest] = OrderedDict()
+        self._requests: OrderedDict[PartitionOffset, QueuedRequest] = OrderedDict()
         # Requests without a label, the next one first.
         self._waiting: list[QueuedRequest] = []
         # An owner has at most one lease.
@@ -134,7 +134,7 @@ class RequestQueue:
             if queued.is_waiting:
                 self._requests[place] = queued
 
-    def get(self, place: Place) -> QueuedRequest:
+    def get(self, place: PartitionOffset) -> QueuedRequest:
         """Return the request for an observation. Raise `RequestRefused` if there is none."""
         queued = self._requests.get(place)
         if queued is None:
@@ -143,7 +143,7 @@ class RequestQueue:
             raise RequestRefused(code, message)
         return queued
 
-    def find(self, place: Place) -> QueuedRequest | None:
+    def find(self, place: PartitionOffset) -> QueuedRequest | None:
         """Return the request for an observation, or None."""
         return self._requests.get(place)
 
@@ -155,7 +155,7 @@ class RequestQueue:
         """Count the requests without a label, and those of them that are leased."""
         return len(self._waiting), sum(queued.is_waiting and queued.is_leased(now) for queued in self._leased.values())
 
-    def take(self, owner: LeaseOwner, skip: Collection[Place], now: float) -> QueuedRequest | None:
+    def take(self, owner: LeaseOwner, skip: Collection[PartitionOffset], now: float) -> QueuedRequest | None:
         """Lease the next request to an owner: the one already leased to them, else the one with the highest score."""
         if len(self._leased) > _MAX_OWNERS:
             self._leased = {name: queued for name, queued in self._leased.items() if queued.is_leased(now)}
@@ -167,7 +167,7 @@ class RequestQueue:
             self._lease_to(own, owner, now)
         return own
 
-    def renew(self, place: Place, owner: LeaseOwner, now: float) -> float:
+    def renew(self, place: PartitionOffset, owner: LeaseOwner, now: float) -> float:
         """Renew the lease and return its seconds. Raise `RequestRefused` if another owner has it."""
         queued = self.get(place)
         if queued.submitted is not None and queued.submitted.labeller != owner.labeller:
@@ -181,12 +181,12 @@ class RequestQueue:
         self._lease_to(queued, owner, now)
         return self.lease
 
-    def release(self, place: Place, owner: LeaseOwner) -> None:
+    def release(self, place: PartitionOffset, owner: LeaseOwner) -> None:
         """End the lease, if this owner has it."""
         if self.get(place).owner == owner:
             self._end_lease(owner)
 
-    def reopen(self, place: Place, owner: LeaseOwner, now: float) -> QueuedRequest:
+    def reopen(self, place: PartitionOffset, owner: LeaseOwner, now: float) -> QueuedRequest:
         """Lease a request to the labeller who answered it, so that they can correct their label."""
         queued = self.get(place)
         if queued.submitted is None or queued.submitted.labeller != owner.labeller:
@@ -209,7 +209,7 @@ class RequestQueue:
         if queued is not None:
             queued.owner = None
 
-    def set_label(self, place: Place, submitted: SubmittedLabel | None) -> None:
+    def set_label(self, place: PartitionOffset, submitted: SubmittedLabel | None) -> None:
         """Set the label of a request. With None the request waits for a label again."""
         queued = self._requests.get(place)
         if queued is None:
@@ -219,7 +219,7 @@ class RequestQueue:
         queued.submitted = submitted
         self._reposition(queued, was_waiting=was_waiting)
 
-    def close(self, place: Place, submitted: SubmittedLabel | None) -> None:
+    def close(self, place: PartitionOffset, submitted: SubmittedLabel | None) -> None:
         """Close a request, with the label that the worker accepted or without one. A newer label is kept."""
         queued = self._requests.get(place)
         if queued is None:
@@ -234,7 +234,7 @@ class RequestQueue:
         if newest is None or newest.label == submitted.label or newest.at <= submitted.at:
             self.set_label(place, submitted)
 
-    def refuse(self, place: Place, label: Any, *, still_open: bool) -> SubmittedLabel | None:
+    def refuse(self, place: PartitionOffset, label: Any, *, still_open: bool) -> SubmittedLabel | None:
         """Withdraw a label that the worker refused, and return the label that counts now, if any."""
         queued = self._requests.get(place)
         if queued is None:
@@ -252,7 +252,7 @@ class RequestQueue:
         elif was_waiting and not queued.is_waiting:
             del self._waiting[bisect_left(self._waiting, _order(queued), key=_order)]
 
-    def rescore(self, place: Place, score: float, scored_at: int) -> None:
+    def rescore(self, place: PartitionOffset, score: float, scored_at: int) -> None:
         """Set the score by a newer model. With NaN the request keeps its score."""
         queued = self._requests.get(place)
         if queued is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stream_bayes.events import Label, LabelOutcome, LabelRequest, Prediction, Status
 from stream_bayes.learners.base.labels import as_key
 from stream_bayes.records import Source
-from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest, RequestQueue, SubmittedLabel
+from stream_bayes.web.readmodel.request_queue import PartitionOffset, QueuedRequest, RequestQueue, SubmittedLabel
 from stream_bayes.web.readmodel.statistics import DailyLabel, DailyStats, DailyTotals, StatusHistory
 
 NEWEST_PREDICTIONS = 2000
@@ -23,7 +23,7 @@ class PredictionErrors(NamedTuple):
     """The error rate over labelled observations."""
 
     share: float | None = None
-    """None without labels."""
+    """The share of errors; None without labels."""
     labelled: int = 0
     """The number of labelled observations."""
 
@@ -117,7 +117,7 @@ class StateStore:
             self.queue.set_label(queued.place, submitted)
         self._count_label(queued.place, submitted, corrected=correction)
 
-    def _count_label(self, place: Place, submitted: SubmittedLabel, *, corrected: bool = False) -> None:
+    def _count_label(self, place: PartitionOffset, submitted: SubmittedLabel, *, corrected: bool = False) -> None:
         queued = self.queue.find(place)
         predicted = None if queued is None else predicted_label(queued.request)
         abstained = submitted.label == self.abstain_label(queued)

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from stream_bayes.events import Status
-from stream_bayes.web.readmodel.request_queue import Place
+from stream_bayes.web.readmodel.request_queue import PartitionOffset
 
 MAX_POINTS = 400
 """Points of a curve. With twice as many every second one is dropped."""
@@ -49,10 +49,10 @@ class DailyStats:
 
     def __init__(self) -> None:
         self._day: date | None = None
-        self._labels: dict[Place, DailyLabel] = {}
+        self._labels: dict[PartitionOffset, DailyLabel] = {}
         self._first_at: datetime | None = None
 
-    def add(self, place: Place, at: datetime, label: DailyLabel) -> None:
+    def add(self, place: PartitionOffset, at: datetime, label: DailyLabel) -> None:
         """Add or replace the label of an observation. Once corrected it stays so."""
         at = at.astimezone(UTC)
         if self._day is None or at.date() > self._day:
@@ -66,7 +66,7 @@ class DailyStats:
         if self._first_at is None or at < self._first_at:
             self._first_at = at
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: PartitionOffset) -> None:
         """Remove a label that the worker refused."""
         self._labels.pop(place, None)
 

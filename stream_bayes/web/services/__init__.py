@@ -1,6 +1,6 @@
-"""What the routes call.
+"""Services that the routes call.
 
-labeling_service    leases label requests, writes labels, reports status; owns the store, the models and the threads
+labelling_service   leases label requests, writes labels, reports status; owns the store, the models and the threads
 log_writer          the thread that writes labels to the log and reads observations from it
 observation_view    a label request as a labeller reads it
 model_cache         the models of the newest checkpoints, and an index of these

@@ -54,7 +54,7 @@ class FolderListing(NamedTuple):
 
     at: float
     stamp: CheckpointStamp | None
-    """None without a checkpoint."""
+    """The newest checkpoint; None without one."""
     model_version: int
     """The model version in the header; -1 if it cannot be read."""
     learner: str = ""

@@ -17,7 +17,7 @@ from stream_bayes.mail.render.reader import render_mail, render_text
 from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.mail.render.spans import TextSpan
 from stream_bayes.web import schemas
-from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
+from stream_bayes.web.readmodel.request_queue import PartitionOffset, QueuedRequest
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services.log_writer import LogWriter
 from stream_bayes.web.services.model_cache import ModelCache, NoModel
@@ -46,7 +46,9 @@ class ObservationView:
         self._store = store
         self._log_writer = log_writer
         self._models = models
-        self._rendered: LRUCache[Place, RenderedObservation] = LRUCache(_CACHE_BYTES, lambda rendered: rendered.bytes)
+        self._rendered: LRUCache[PartitionOffset, RenderedObservation] = LRUCache(
+            _CACHE_BYTES, lambda rendered: rendered.bytes
+        )
         self._lock = Lock()
 
     def request_body(self, queued: QueuedRequest, lease: float | None = None) -> schemas.RequestBody:
@@ -102,7 +104,7 @@ class ObservationView:
             # A newer model may refuse an observation that an older one accepted.
             return None, str(problem)
 
-    def _render(self, place: Place) -> RenderedObservation:
+    def _render(self, place: PartitionOffset) -> RenderedObservation:
         with self._lock:
             cached = self._rendered.get(place)
         if cached is not None:
@@ -113,7 +115,7 @@ class ObservationView:
                 self._rendered[place] = rendered
         return rendered
 
-    def observation(self, place: Place) -> Observation | None:
+    def observation(self, place: PartitionOffset) -> Observation | None:
         """Return the observation at a place without rendering it. None if it cannot be read."""
         with self._lock:
             cached = self._rendered.get(place)
@@ -126,7 +128,7 @@ class ObservationView:
             return None
         return found if isinstance(found, Observation) else None
 
-    def _read(self, place: Place) -> RenderedObservation:
+    def _read(self, place: PartitionOffset) -> RenderedObservation:
         record = self._log_writer.read(self._topic, *place)
         if record is None:
             return _missing("the log no longer has this observation: retention has removed it")

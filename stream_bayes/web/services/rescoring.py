@@ -18,7 +18,7 @@ from stream_bayes.errors import BackgroundError, StreamBayesError
 from stream_bayes.events import Observation
 from stream_bayes.kernels.mail.decode import MAX_RAW
 from stream_bayes.mail.parse.parsed_mail import MAX_HEADER
-from stream_bayes.web.readmodel.request_queue import Place, QueuedRequest
+from stream_bayes.web.readmodel.request_queue import PartitionOffset, QueuedRequest
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services.model_cache import ModelCache, NoModel, OpenedModel
 
@@ -54,16 +54,16 @@ class _WaitingObservations:
         Bytes of all cached observations.
     """
 
-    def __init__(self, read: Callable[[Place], Observation | None], max_bytes: int) -> None:
+    def __init__(self, read: Callable[[PartitionOffset], Observation | None], max_bytes: int) -> None:
         self._read = read
         self._max_bytes = max_bytes
-        self._cached: dict[Place, Observation | None] = {}
+        self._cached: dict[PartitionOffset, Observation | None] = {}
         self.bytes = 0
         """Bytes of the cached observations."""
         self._reads_left = 0
         self._bytes_left = 0
 
-    def begin(self, waiting: Iterable[Place], reads: int, max_bytes: int) -> None:
+    def begin(self, waiting: Iterable[PartitionOffset], reads: int, max_bytes: int) -> None:
         """Start a round over these places that reads at most `reads` observations or `max_bytes` bytes."""
         places = set(waiting)
         for place in [place for place in self._cached if place not in places]:
@@ -71,11 +71,11 @@ class _WaitingObservations:
         self._reads_left = reads
         self._bytes_left = max_bytes
 
-    def can_get(self, place: Place) -> bool:
+    def can_get(self, place: PartitionOffset) -> bool:
         """Whether an observation is cached, or may be read in this round."""
         return place in self._cached or (self._reads_left > 0 and self._bytes_left > 0)
 
-    def get(self, place: Place) -> Observation | None:
+    def get(self, place: PartitionOffset) -> Observation | None:
         """Return the observation at a place, a mail cut to what learners read. None if it cannot be read."""
         if place in self._cached:
             return self._cached[place]
@@ -116,7 +116,7 @@ class Rescorer:
         self,
         store: StateStore,
         models: ModelCache,
-        read: Callable[[Place], Observation | None],
+        read: Callable[[PartitionOffset], Observation | None],
         strategy: str,
         on_failure: Callable[[BackgroundError], object] | None = None,
     ) -> None:

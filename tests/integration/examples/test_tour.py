@@ -60,7 +60,7 @@ def test_tour(executed: Any) -> None:
     (guesses,) = outputs_of(executed, "bayes_action")
     assert numbers(guesses.data["text/plain"]) == pytest.approx([77 / 139, belief.median(), 76 / 137], abs=5e-5)
     # eve: three spam and one ham; bob: one ham.
-    assert "ham: 2, spam: 3 | coins | 2" in card_of(executed, "coins = BetaBernoulli")
+    assert "ham: 2, spam: 3 | keys | 2" in card_of(executed, "coins = BetaBernoulli")
     assert f"spam | {4 / 6:.3f} | ham | {2 / 6:.3f}" in card_of(executed, "coins.predictive_one")
     # Of the four events learned one was taken back.
     assert "events | 3 | events of each class | spam: 2, ham: 1" in card_of(executed, "words = BernoulliNB")

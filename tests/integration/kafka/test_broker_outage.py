@@ -30,7 +30,7 @@ from stream_bayes.errors import LogUnavailable
 from stream_bayes.eventlog.kafka import KafkaLog, transactions
 transactions._TIMEOUT_SECONDS = 1.0
 address, group, topic = sys.argv[1:]
-with KafkaLog([address], group or None, [topic] if group else [], member=group or None) as log:
+with KafkaLog([address], group or None, [topic] if group else [], instance_id=group or None) as log:
     if group:
         log.committed()
     log.append(topic, b"one")

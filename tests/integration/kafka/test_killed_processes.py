@@ -48,7 +48,7 @@ from stream_bayes.errors import LogError
 from stream_bayes.eventlog.kafka import KafkaLog
 from tests.support.logs import first, poll_some, wait_for_assignment
 address, group, topic, out = sys.argv[1:]
-log = KafkaLog([address], group, [topic], settings=KafkaSettings(session_seconds=6.0), member="zombie")
+log = KafkaLog([address], group, [topic], settings=KafkaSettings(session_seconds=6.0), instance_id="zombie")
 wait_for_assignment(log)
 (record,) = poll_some(log, 1)
 log.append(out, b"of the zombie")

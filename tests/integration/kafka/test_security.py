@@ -74,7 +74,7 @@ def refusal(address: str, settings: dict[str, Any], group: str | None = None) ->
     topics = [f"mails-{uuid4().hex}"]
     chosen = KafkaSettings.model_validate(settings)
     try:
-        with KafkaLog([address], group, topics if group else (), settings=chosen, member=group) as log:
+        with KafkaLog([address], group, topics if group else (), settings=chosen, instance_id=group) as log:
             log.append(topics[0], b"mail")
     except LogError as problem:
         shown = "".join(traceback.format_exception(problem)) + repr(problem)

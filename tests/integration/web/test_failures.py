@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from stream_bayes.web.services.labeling_service import LabelingService
+from stream_bayes.web.services.labelling_service import LabellingService
 from tests.support.commands import PATIENCE
 from tests.support.expensive_mails import EXPENSIVE_MAILS, render_seconds
 from tests.support.tiers import short_first
@@ -126,7 +126,7 @@ def test_the_lag_of_a_silent_worker_is_unknown(testbed: WebTestBed, monkeypatch:
         wait_until(lambda: http.get("/api/status").json()["healthy"])
         assert http.get("/api/status").json()["partitions"][0]["lag"] == 0
         assert "stream_bayes_worker_up 1.0\n" in http.get("/metrics").text
-        monkeypatch.setattr("stream_bayes.web.services.labeling_service._GRACE", -1.0)
+        monkeypatch.setattr("stream_bayes.web.services.labelling_service._GRACE", -1.0)
         state = http.get("/api/status").json()
         assert (state["healthy"], state["partitions"][0]["lag"]) == (False, None)
         assert "has been silent" in state["summary"]
@@ -199,13 +199,13 @@ def test_item08_the_work_for_a_hostile_mail_is_bounded(tmp_path: Path, learner: 
     testbed = WebTestBed(tmp_path, learner={"name": learner, "parameters": {"buckets": 2**12}})
     testbed.send_generated(60)
     testbed.work()
-    with LabelingService(testbed.settings) as service:
+    with LabellingService(testbed.settings) as service:
         wait_until(lambda: service.store.ready)
         ratios = {name: _growth(service, made(1 << 20), made(4 << 20)) for name, made in EXPENSIVE_MAILS.items()}
     assert {name: ratio for name, ratio in ratios.items() if ratio >= _MAX_GROWTH} == {}
 
 
-def _growth(service: LabelingService, small: bytes, large: bytes) -> float:
+def _growth(service: LabellingService, small: bytes, large: bytes) -> float:
     """The CPU time for the large mail over that for the small one, each the least of several attempts."""
     seconds = [math.inf, math.inf]
     for _ in range(_ATTEMPTS):

@@ -178,14 +178,14 @@ def test_item20_ask_refuses_invalid_probabilities(wrong: dict[str, float]) -> No
     assert str(selector.state()) == before
 
 
-@pytest.mark.parametrize("place", [None, ["a"], 1.5, 10**5000, {"a": 1}], ids=lambda place: type(place).__name__)
-def test_item20_ask_and_answered_refuse_invalid_places(place: Any) -> None:
+@pytest.mark.parametrize("key", [None, ["a"], 1.5, 10**5000, {"a": 1}], ids=lambda key: type(key).__name__)
+def test_item20_ask_and_answered_refuse_invalid_places(key: Any) -> None:
     selector = LabelSelector()
     before = str(selector.state())
-    with pytest.raises(InputError, match="place"):
-        selector.ask(place, {"spam": 0.5, "ham": 0.5})
-    with pytest.raises(InputError, match="place"):
-        selector.answered(place, "spam")
+    with pytest.raises(InputError, match="key"):
+        selector.ask(key, {"spam": 0.5, "ham": 0.5})
+    with pytest.raises(InputError, match="key"):
+        selector.answered(key, "spam")
     with pytest.raises(InputError, match="clock"):
         selector.ask(1, {"spam": 0.5, "ham": 0.5}, clock=10**5000)
     with pytest.raises(InputError, match="answer"):

@@ -41,7 +41,7 @@ def counted(log_odds: Any, labels: Any, remembered: int = COUNT) -> RunningMetri
 
 def test_the_figures_are_those_of_scikit_learn() -> None:
     log_odds, labels = pairs()
-    figures = counted(log_odds, labels).figures(numbers=False)
+    figures = counted(log_odds, labels).label_figures()
     assert figures["labelled"] == COUNT
     assert figures["accuracy"] == pytest.approx(accuracy_score(labels, log_odds > 0.0))
     assert figures["log_loss"] == pytest.approx(log_loss(labels, expit(log_odds)), rel=1e-9)
@@ -60,7 +60,7 @@ def ties_percent(log_odds: Any, labels: Any) -> float:
 
 def test_the_curve_counts_cells_as_ties() -> None:
     log_odds, labels = pairs()
-    got = counted(log_odds, labels).figures(numbers=False)["one_minus_roca_percent"]
+    got = counted(log_odds, labels).label_figures()["one_minus_roca_percent"]
     assert got == pytest.approx(one_minus_roca_percent(labels, np.floor(log_odds * CELLS_A_UNIT)), rel=1e-12)
 
 
@@ -73,17 +73,17 @@ def test_the_calibration_is_that_of_scikit_learn() -> None:
     assert [share for _, share, _ in bins] == pytest.approx(shares.tolist(), rel=1e-9)
     assert sum(count for _, _, count in bins) == COUNT
     apart = sum(count * abs(mean - share) for mean, share, count in bins) / COUNT
-    assert metrics.figures(numbers=False)["calibration_error"] == pytest.approx(apart)
+    assert metrics.label_figures()["calibration_error"] == pytest.approx(apart)
 
 
 def test_no_progress_is_logged_before_the_first_event() -> None:
     metrics = RunningMetrics(10)
-    assert [*metrics.figures(numbers=False).values()] == [0.0, None, None, None, None]
-    assert [*metrics.figures(numbers=True).values()] == [0.0, None, None]
+    assert [*metrics.label_figures().values()] == [0.0, None, None, None, None]
+    assert [*metrics.target_figures().values()] == [0.0, None, None]
     assert metrics.calibration() == []
     metrics.remember(0, 1.0, 1)
     metrics.count_label(0, 1)
-    assert metrics.figures(numbers=False)["one_minus_roca_percent"] is None
+    assert metrics.label_figures()["one_minus_roca_percent"] is None
 
 
 @settings(max_examples=200)
@@ -92,7 +92,7 @@ def test_any_log_odds_can_be_counted(said: list[tuple[float, bool]]) -> None:
     log_odds = np.array([one for one, _ in said])
     labels = np.array([label for _, label in said])
     metrics = counted(log_odds, labels, remembered=20)
-    figures = metrics.figures(numbers=False)
+    figures = metrics.label_figures()
     clipped = np.clip(log_odds, -31.99, 31.99)
     assert figures["log_loss"] == pytest.approx(all_metrics(labels, clipped).log_loss, rel=1e-9)
     percent = figures["one_minus_roca_percent"]
@@ -103,7 +103,7 @@ def test_any_log_odds_can_be_counted(said: list[tuple[float, bool]]) -> None:
 def test_only_observations_in_the_history_are_counted() -> None:
     log_odds, labels = pairs()
     metrics = counted(log_odds, labels, remembered=100)
-    figures = metrics.figures(numbers=False)
+    figures = metrics.label_figures()
     assert figures["labelled"] == 100
     assert figures["log_loss"] == pytest.approx(all_metrics(labels[-100:], log_odds[-100:]).log_loss, rel=1e-9)
 
@@ -113,7 +113,7 @@ def test_more_than_two_labels_have_an_accuracy_only() -> None:
     for offset, (guess, label) in enumerate([(0, 0), (1, 2), (2, 2), (-1, 0), (-1, -1), (1, -1)]):
         metrics.remember(offset, math.nan, guess)
         metrics.count_label(offset, label)
-    figures = metrics.figures(numbers=False)
+    figures = metrics.label_figures()
     assert (figures["labelled"], figures["accuracy"], figures["log_loss"]) == (6.0, 2.0 / 6.0, None)
 
 
@@ -127,7 +127,7 @@ def test_metrics_continue_from_their_arrays(remembered: int) -> None:
         metrics.remember(COUNT, 0.3, 1)
         metrics.count_label(COUNT, 0)
         metrics.count_label(COUNT - 1, 1)
-    assert other.figures(numbers=False) == whole.figures(numbers=False)
+    assert other.label_figures() == whole.label_figures()
     assert all((array == other.arrays()[name]).all() for name, array in whole.arrays().items())
 
 
@@ -147,7 +147,7 @@ def test_a_late_label_is_scored_with_the_first_prediction(cut: int) -> None:
     engine, outcome = run(settings_for(LOGISTIC, label_history=1000, dedup_window=1000), stream, (cut,))
     known = np.array(labels[:260])
     probability = np.array([one.probabilities["spam"] for one in predictions(outcome)[:260] if one.probabilities])
-    figures = engine.metrics.figures(numbers=False)
+    figures = engine.metrics.label_figures()
     assert figures["labelled"] == 260
     assert figures["log_loss"] == pytest.approx(log_loss(known, probability), rel=1e-9)
     # Ties go to the first label, as in the predictions.
@@ -171,7 +171,7 @@ def test_other_labels_are_not_taken_for_the_first_two() -> None:
     outcome = engine.process(more.arrivals)
     assert predictions(outcome)[0].probabilities == pytest.approx({"a": 3 / 7, "c": 4 / 7})
     assert engine.metrics.arrays()["metric_cells"].sum() == scored
-    assert engine.metrics.figures(numbers=False)["labelled"] == 4.0
+    assert engine.metrics.label_figures()["labelled"] == 4.0
 
 
 def test_large_targets_keep_their_errors() -> None:
@@ -179,4 +179,4 @@ def test_large_targets_keep_their_errors() -> None:
     for offset, (said, target) in enumerate([(1e45, 1e45), (2.0**40, 2.0**40 + 0.5)]):
         metrics.remember(offset, said, -1)
         metrics.count_target(offset, target)
-    assert metrics.figures(numbers=True)["mean_absolute_error"] == 0.25
+    assert metrics.target_figures()["mean_absolute_error"] == 0.25

@@ -167,7 +167,7 @@ def test_errors_are_of_the_predictions_when_the_observations_came(
         for what, number in order
         if what != "predict"
     ]
-    figures = worker.processors[0].engine.metrics.figures(numbers=True)
+    figures = worker.processors[0].engine.metrics.target_figures()
     assert figures["labelled"] == len(errors)
     assert figures["mean_absolute_error"] == pytest.approx(np.mean(errors), rel=1e-12)
     assert figures["root_mean_squared_error"] == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-12)

@@ -129,7 +129,7 @@ def test_a_correction_is_not_counted_as_another_prediction() -> None:
     stream.observe(MAIL, "ham", "p")
     stream.answer("spam", "p")
     engine, _ = run(settings_for(SPAM), stream)
-    assert engine.metrics.figures(numbers=False)["labelled"] == 1.0
+    assert engine.metrics.label_figures()["labelled"] == 1.0
 
 
 def test_a_label_of_an_observation_that_left_the_ring_is_too_old() -> None:

@@ -55,22 +55,22 @@ def test_an_error_of_the_thread_is_raised_once(tmp_path: Path) -> None:
     assert names(tmp_path) == [name_of(3)]
 
 
-def test_an_image_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
+def test_a_copy_is_saved_while_its_filter_learns_on(tmp_path: Path) -> None:
     mails, labels = stream(120, seed=8)
     model = SpamFilter(buckets=SMALL)
     folder = CheckpointStore(tmp_path)
-    image = model.snapshot_copy()
+    copied = model.snapshot_copy()
     saver = BackgroundWriter(folder)
     expected = None
 
     def make() -> Checkpoint:
-        state = image.state()
+        state = copied.state()
         return Checkpoint({}, {"kind": state.kind, "parameters": state.parameters}, state.arrays)
 
     for number, start in enumerate(range(0, 120, 30)):
         model.learn_many(mails[start : start + 30], labels[start : start + 30])
         saver.finish()
-        model.copy_into(image)
+        model.copy_into(copied)
         expected = model.state()
         saver.save(number, make)
     model.learn_many(mails, labels)

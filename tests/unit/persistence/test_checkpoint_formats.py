@@ -114,7 +114,7 @@ def engine_contents(checkpoint: Checkpoint) -> Any:
         "left": engine.selector.budget.left(),
         "waiting": list(engine.selector.requests),
         "counts": engine.counts,
-        "figures": engine.metrics.figures(numbers=False),
+        "figures": engine.metrics.label_figures(),
         "probabilities": {name: round(p, 9) for name, p in (first.probabilities or {}).items()},
     }
 

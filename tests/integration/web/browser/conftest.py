@@ -1,4 +1,4 @@
-"""Fixtures of a real browser, and of a labeler who uses it."""
+"""Fixtures of a real browser, and of a labeller who uses it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from stream_bayes.eventlog.kafka.instance_id import InstanceIdLease
 slot = InstanceIdLease(Path(sys.argv[1]), *sys.argv[2:])
-print(slot.member, flush=True)
+print(slot.instance_id, flush=True)
 sys.stdin.readline()
 """
 
@@ -167,7 +167,7 @@ def test_each_worker_of_a_machine_has_a_name_of_its_own(tmp_path: Path) -> None:
     with holding(tmp_path) as (_, one), holding(tmp_path) as (_, two), InstanceIdLease(tmp_path) as three:
         assert one
         assert two
-        assert len({one, two, three.member}) == 3
+        assert len({one, two, three.instance_id}) == 3
 
 
 def test_the_name_of_a_worker_that_was_killed_is_free(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_the_name_of_a_worker_that_was_killed_is_free(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         with InstanceIdLease(tmp_path) as slot, InstanceIdLease(tmp_path) as next_one:
-            assert slot.member == name != next_one.member
+            assert slot.instance_id == name != next_one.instance_id
         with InstanceIdLease(tmp_path) as again:
-            assert again.member == name
+            assert again.instance_id == name
 
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
             InstanceIdLease(tmp_path, "worker")
         assert not refusal.value.retriable
         with InstanceIdLease(tmp_path, "another") as slot:
-            assert slot.member == "another"
+            assert slot.instance_id == "another"
 
 
 def test_a_slot_may_be_closed_twice(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_slot_may_be_closed_twice(tmp_path: Path) -> None:
     slot.close()
     slot.close()
     with InstanceIdLease(tmp_path, "worker") as again:
-        assert again.member == "worker"
+        assert again.instance_id == "worker"
 
 
 @pytest.mark.parametrize("host", ["", "a/b", "../..", "host name", "h" * 300, "b\u00fcro", "."])
@@ -204,9 +204,9 @@ def test_any_host_name_makes_a_name_that_a_broker_takes(
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: host)
     with InstanceIdLease(tmp_path) as slot:
-        assert set(slot.member) <= set("abcdefghijklmnopqrstuvwxyz.-_0123456789")
-        assert 0 < len(slot.member) <= 70
-        assert [path.name for path in (tmp_path / "workers").iterdir()] == [f"{slot.member}.lock"]
+        assert set(slot.instance_id) <= set("abcdefghijklmnopqrstuvwxyz.-_0123456789")
+        assert 0 < len(slot.instance_id) <= 70
+        assert [path.name for path in (tmp_path / "workers").iterdir()] == [f"{slot.instance_id}.lock"]
 
 
 def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:

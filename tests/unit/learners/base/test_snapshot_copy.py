@@ -18,27 +18,27 @@ from tests.support.spam_mails import SMALL, stream
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_image_is_the_learner_of_then(name: str) -> None:
-    """To the last bit, whatever the image was before; later learning does not touch it, nor the reverse."""
+    """To the last bit, whatever the copy was before; later learning does not touch it, nor the reverse."""
     some = events(LEARNERS[name], 20)
     others = events(LEARNERS[name], 30)[20:]
     model: Any = taught(LEARNERS[name], some[:10])
-    image = model.snapshot_copy()
+    copy = model.snapshot_copy()
     before = frozen(model)
-    assert frozen(image) == before
+    assert frozen(copy) == before
     for x, y in some[10:]:
         model.learn_one(x, y)
-    assert frozen(image) == before
+    assert frozen(copy) == before
     for x, y in others:
-        image.learn_one(x, y)
+        copy.learn_one(x, y)
     now = frozen(model)
-    model.copy_into(image)
-    assert frozen(image) == frozen(model) == now
+    model.copy_into(copy)
+    assert frozen(copy) == frozen(model) == now
     for x, y in others:
         model.learn_one(x, y)
-    assert frozen(image) == now
+    assert frozen(copy) == now
     for x, y in others:
-        image.learn_one(x, y)
-    assert frozen(image) == frozen(model) != now
+        copy.learn_one(x, y)
+    assert frozen(copy) == frozen(model) != now
 
 
 @pytest.mark.parametrize("other", [MultinomialNB(), BernoulliNB(class_prior_count=2.0), "no learner"], ids=str)
@@ -54,11 +54,11 @@ def memory_of(model: SpamFilter) -> list[Any]:
 def test_an_image_of_a_filter_keeps_its_memory() -> None:
     mails, labels = stream(60, seed=2)
     model = SpamFilter(buckets=SMALL)
-    image = model.snapshot_copy()
-    known = memory_of(image)
+    copy = model.snapshot_copy()
+    known = memory_of(copy)
     model.learn_many(mails, labels)
-    model.copy_into(image)
-    for there, now, own in zip(known, memory_of(image), memory_of(model), strict=True):
+    model.copy_into(copy)
+    for there, now, own in zip(known, memory_of(copy), memory_of(model), strict=True):
         assert there is now
         assert not np.shares_memory(now, own)
         np.testing.assert_array_equal(now.view(np.uint8), own.view(np.uint8))

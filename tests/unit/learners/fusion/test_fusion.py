@@ -13,7 +13,7 @@ from stream_bayes import Beta, BetaBernoulli, GaussianNB, Normal
 from stream_bayes.errors import ParameterError
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.fusion import LogOddsFusion
-from stream_bayes.learners.fusion.members import Opinions, take_opinion
+from stream_bayes.learners.fusion.members import MemberPredictions, write_prediction
 from stream_bayes.posteriors import LogitNormal
 
 
@@ -179,15 +179,15 @@ def test_the_log_odds_of_a_member() -> None:
     sizes = np.array([math.log(3), math.log(3), math.inf, math.inf])
     variance = np.arange(4.0) + 1.0
     prediction = LabelPredictions(("b", "a"), probabilities, sizes, sizes, variance)
-    opinions = Opinions(np.zeros((4, 2)), np.zeros((4, 2)))
-    take_opinion(prediction, ("a", "b"), opinions, 1)
-    assert opinions.log_odds.tolist() == [[0.0, -math.log(3)], [0.0, math.log(3)], [0.0, 0.0], [0.0, 1e4]]
-    assert opinions.variance[:, 1].tolist() == [1.0, 2.0, 0.0, 4.0]
+    collected = MemberPredictions(np.zeros((4, 2)), np.zeros((4, 2)))
+    write_prediction(prediction, ("a", "b"), collected, 1)
+    assert collected.log_odds.tolist() == [[0.0, -math.log(3)], [0.0, math.log(3)], [0.0, 0.0], [0.0, 1e4]]
+    assert collected.variance[:, 1].tolist() == [1.0, 2.0, 0.0, 4.0]
     alone = LabelPredictions(("a",), np.ones((2, 1)), np.full(2, math.inf), np.zeros(2), np.ones(2))
-    opinions = Opinions(np.zeros((2, 1)), np.zeros((2, 1)))
-    take_opinion(alone, ("a", "b"), opinions, 0)
-    assert not opinions.log_odds.any()
-    assert not opinions.variance.any()
+    collected = MemberPredictions(np.zeros((2, 1)), np.zeros((2, 1)))
+    write_prediction(alone, ("a", "b"), collected, 0)
+    assert not collected.log_odds.any()
+    assert not collected.variance.any()
 
 
 def test_reliability_is_that_of_the_stream() -> None:

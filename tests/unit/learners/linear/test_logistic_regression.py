@@ -50,8 +50,8 @@ def test_a_step_has_the_moments_of_the_exact_posterior(mean: float, variance: fl
     """Log-odds N(mean, variance) times the likelihood of one label, by quadrature."""
     model = BayesianLogisticRegression(1.0 / variance, intercept=False)
     model.learn_one({"a": 1e-30}, True)  # nothing but the name
-    belief: Any = model._belief
-    belief.vectors[0, 0] = mean / math.sqrt(variance)
+    posterior: Any = model._posterior
+    posterior.vectors[0, 0] = mean / math.sqrt(variance)
     model.learn_one({"a": 1.0}, label)
     f = mean + math.sqrt(variance) * np.linspace(-12.0, 12.0, 40_001)
     density = np.exp(-0.5 * (f - mean) ** 2 / variance) * expit(f if label else -f)

@@ -55,8 +55,8 @@ def ours(precision: float, rows: FloatArray, targets: FloatArray, order: IntArra
     model = BayesianLinearRegression(precision, NOISE, intercept=False)
     for part in np.split(order, 50):
         model.test_then_train(Batch.from_matrix(rows[part], NAMES), targets[part])
-    belief: Any = model._belief
-    return Solution(belief.means(), NOISE * belief.covariances(np.arange(WIDTH)))
+    posterior: Any = model._posterior
+    return Solution(posterior.means(), NOISE * posterior.covariances(np.arange(WIDTH)))
 
 
 def rivers(precision: float, rows: FloatArray, targets: FloatArray, order: IntArray) -> Solution:

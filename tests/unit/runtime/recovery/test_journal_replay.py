@@ -130,7 +130,7 @@ def test_a_checkpoint_of_a_copy_that_went_on_by_itself(settings: Settings, tmp_p
     shutil.rmtree(settings.checkpoint_folder)
     resume_worker(settings.model_copy(update={"checkpoint": elsewhere}))
     shutil.copytree(tmp_path / "aside", settings.checkpoint_folder)
-    with pytest.raises(CheckpointMismatch, match="a copy of this log that went on by itself"):
+    with pytest.raises(CheckpointMismatch, match="was written from another copy of this log"):
         resume_worker(settings)
 
 

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from stream_bayes.web.readmodel import request_queue as subject
-from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, RequestQueue, RequestRefused, SubmittedLabel
+from stream_bayes.web.readmodel.request_queue import (
+    LeaseOwner,
+    PartitionOffset,
+    RequestQueue,
+    RequestRefused,
+    SubmittedLabel,
+)
 from stream_bayes.web.readmodel.statistics import DailyLabel, DailyStats
 from tests.support.web_events import NOW, request
 
@@ -25,7 +31,7 @@ def queue_of(*scores: float) -> RequestQueue:
     return queue
 
 
-def lease_next(queue: RequestQueue, labeller: str, now: float, skip: Any = ()) -> Place | None:
+def lease_next(queue: RequestQueue, labeller: str, now: float, skip: Any = ()) -> PartitionOffset | None:
     queued = queue.take(LeaseOwner(labeller), skip, now)
     return None if queued is None else queued.place
 
@@ -186,7 +192,7 @@ class Labelling(RuleBasedStateMachine):
         self.queue = RequestQueue(LEASE)
         self.now = 0.0
         self.next = 0
-        self.has: dict[str, tuple[Place, float]] = {}
+        self.has: dict[str, tuple[PartitionOffset, float]] = {}
 
     names = st.sampled_from(["ann", "bob", "cyd"])
 

@@ -12,7 +12,7 @@ from stream_bayes.demo.mailbox import mailbox
 from stream_bayes.eventlog.base import Log
 from stream_bayes.events import Observation
 from stream_bayes.web.readmodel.log_follower import LogFollower
-from stream_bayes.web.readmodel.request_queue import Place
+from stream_bayes.web.readmodel.request_queue import PartitionOffset
 from stream_bayes.web.readmodel.state_store import StateStore
 from stream_bayes.web.services import model_cache, rescoring
 from stream_bayes.web.services.model_cache import ModelCache
@@ -86,14 +86,14 @@ class _Rescoring:
 
     def __init__(self, office: WebTestBed, log: Log) -> None:
         self.store = StateStore(10.0, None)
-        self.reads: list[Place] = []
+        self.reads: list[PartitionOffset] = []
         self._log = log
         self._log_follower = LogFollower(office.settings, self.store, lambda: log)
         self._models = ModelCache(office.settings)
         self.rescorer = Rescorer(self.store, self._models, self._read, "epistemic")
         self.poll()
 
-    def _read(self, place: Place) -> Observation | None:
+    def _read(self, place: PartitionOffset) -> Observation | None:
         self.reads.append(place)
         (record,) = self._log.read("emails", *place)
         return Observation(id="a", raw=record.value)
@@ -102,7 +102,7 @@ class _Rescoring:
         """Read from the log what is new."""
         self._log_follower.poll(self._log)
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[PartitionOffset]:
         """The places of the open requests, in their order."""
         return [queued.place for queued in self.store.queue.waiting()]
 

@@ -25,7 +25,13 @@ from stream_bayes.units import milliseconds
 from stream_bayes.web import schemas
 from stream_bayes.web.readmodel.charts import charts_of
 from stream_bayes.web.readmodel.log_follower import LogFollower
-from stream_bayes.web.readmodel.request_queue import LeaseOwner, Place, QueuedRequest, RequestRefused, SubmittedLabel
+from stream_bayes.web.readmodel.request_queue import (
+    LeaseOwner,
+    PartitionOffset,
+    QueuedRequest,
+    RequestRefused,
+    SubmittedLabel,
+)
 from stream_bayes.web.readmodel.state_store import StateStore, predicted_label
 from stream_bayes.web.security.auth import Authenticator
 from stream_bayes.web.services.log_writer import LogWriter
@@ -42,7 +48,7 @@ _GRACE = 5.0
 """A worker is silent after this many intervals of its status events and this many seconds."""
 
 
-class LabelingService:
+class LabellingService:
     """Store, models and threads of the page. The threads run within its context.
 
     Parameters
@@ -89,7 +95,7 @@ class LabelingService:
         with suppress(StreamBayesError, OSError):
             self.models.predict(Observation(id="warm-up", text="hello"))
 
-    def next(self, owner: LeaseOwner, skip: frozenset[Place]) -> schemas.NextRequest:
+    def next(self, owner: LeaseOwner, skip: frozenset[PartitionOffset]) -> schemas.NextRequest:
         """Lease the next label request to a labeller."""
         store = self.store
         now = time.monotonic()
@@ -100,7 +106,7 @@ class LabelingService:
         request = None if queued is None else self.observation_view.request_body(queued, store.queue.lease)
         return schemas.NextRequest(request=request, open=waiting, leased=leased)
 
-    def submit(self, place: Place, submission: schemas.LabelSubmission) -> schemas.LabelReceipt:
+    def submit(self, place: PartitionOffset, submission: schemas.LabelSubmission) -> schemas.LabelReceipt:
         """Write a label to the log. Raise `RequestRefused` if this labeller may not submit it."""
         store = self.store
         with store.write_lock():

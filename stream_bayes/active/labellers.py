@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.active.requests import Place
+from stream_bayes.active.requests import ObservationKey
 from stream_bayes.errors import ParameterError, SnapshotDamaged
 from stream_bayes.persistence.scalars import stored_int, stored_key, stored_label, stored_list, stored_text
 from stream_bayes.posteriors import Beta
@@ -23,7 +23,7 @@ OTHERS = "others"
 _PRIOR = Beta(1.0, 1.0)
 
 
-class Annotators:
+class Labellers:
     """A Beta posterior for each labeller: the probability that the next label for the same observation agrees.
 
     The first label for an observation is no check. The next one, by another labeller, agrees with the latest labeller
@@ -39,10 +39,10 @@ class Annotators:
 
     Examples
     --------
-    >>> annotators = Annotators()
-    >>> annotators.record(7, "spam", "ann")
-    >>> annotators.record(7, "ham", "bob")
-    >>> annotators.posterior("ann"), annotators.posterior("bob")
+    >>> labellers = Labellers()
+    >>> labellers.record(7, "spam", "ann")
+    >>> labellers.record(7, "ham", "bob")
+    >>> labellers.posterior("ann"), labellers.posterior("bob")
     (Beta(1, 2), Beta(1, 1))
     """
 
@@ -53,16 +53,16 @@ class Annotators:
         # For each labeller: labels, agreements, disagreements.
         self._counts: list[list[int]] = []
         # For each observation: the current label, then the numbers of the labellers who gave it.
-        self._current: dict[Place, tuple[Any, ...]] = {}
+        self._current: dict[ObservationKey, tuple[Any, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._counts)
 
-    def record(self, place: Place, label: Hashable, labeller: str | None = None) -> None:
+    def record(self, key: ObservationKey, label: Hashable, labeller: str | None = None) -> None:
         """Record the label that a labeller gave to an observation."""
         value = label.item() if isinstance(label, np.generic) else label
         number = self._number_of(UNNAMED if labeller is None else labeller)
-        current, *givers = self._current.get(place, (value,))
+        current, *givers = self._current.get(key, (value,))
         if current == value:
             if number in givers:
                 return
@@ -72,7 +72,7 @@ class Annotators:
             self._check(givers, agreed=False)
             givers = [number]
         self._counts[number][0] += 1
-        self._remember(place, (value, *givers))
+        self._remember(key, (value, *givers))
 
     def posterior(self, labeller: str | None = None) -> Beta:
         """The posterior of the agreement of a labeller; the prior for an unknown one."""
@@ -95,14 +95,14 @@ class Annotators:
             }
         return figures
 
-    def label_of(self, place: Place) -> Any:
+    def label_of(self, key: ObservationKey) -> Any:
         """The current label of an observation; None if none is kept."""
-        return self._current.get(place, (None,))[0]
+        return self._current.get(key, (None,))[0]
 
     def state(self) -> dict[str, Any]:
         """The counts and the current labels, for a checkpoint."""
         counts = [[name, *self._counts[number]] for name, number in self._numbers.items()]
-        return {"counts": counts, "standing": [[place, *entry] for place, entry in self._current.items()]}
+        return {"counts": counts, "standing": [[key, *entry] for key, entry in self._current.items()]}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned; the capacity may be smaller now."""
@@ -115,10 +115,10 @@ class Annotators:
         self._counts = [[stored_int(count, "labellers.counts") for count in row[1:]] for row in rows]
         self._current = {}
         for entry in stored_list(state["standing"], "labellers.standing"):
-            place, label, *givers = stored_list(entry, "labellers.standing")
+            key, label, *givers = stored_list(entry, "labellers.standing")
             known = stored_label(label, "labellers.standing")
             numbers = [stored_int(giver, "labellers.standing", most=len(names) - 1) for giver in givers]
-            self._remember(stored_key(place, "labellers.standing"), (known, *numbers))
+            self._remember(stored_key(key, "labellers.standing"), (known, *numbers))
 
     def _number_of(self, name: str) -> int:
         own = name if name in self._numbers or len(self._numbers) < self.apart else OTHERS
@@ -131,8 +131,8 @@ class Annotators:
         for number in givers:
             self._counts[number][1 if agreed else 2] += 1
 
-    def _remember(self, place: Place, entry: tuple[Any, ...]) -> None:
-        self._current.pop(place, None)
-        self._current[place] = entry
+    def _remember(self, key: ObservationKey, entry: tuple[Any, ...]) -> None:
+        self._current.pop(key, None)
+        self._current[key] = entry
         if len(self._current) > self.places:
             del self._current[next(iter(self._current))]

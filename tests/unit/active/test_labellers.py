@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes import Beta
-from stream_bayes.active.annotators import OTHERS, UNNAMED, Annotators
+from stream_bayes.active.labellers import OTHERS, UNNAMED, Labellers
 from stream_bayes.errors import ParameterError
 
 NAMES = ("ann", "bob", None, "cid")
@@ -19,8 +19,8 @@ sayings = st.lists(
 )
 
 
-def after(said: list[tuple[int, str, str | None]], **bounds: int) -> Annotators:
-    labellers = Annotators(**bounds)
+def after(said: list[tuple[int, str, str | None]], **bounds: int) -> Labellers:
+    labellers = Labellers(**bounds)
     for place, label, labeller in said:
         labellers.record(place, label, labeller)
     return labellers
@@ -57,7 +57,7 @@ def test_an_own_repetition_counts_nothing_and_an_own_correction_against() -> Non
 
 def test_a_known_agreement_is_found() -> None:
     generator = np.random.default_rng(5)
-    labellers = Annotators()
+    labellers = Labellers()
     for place in range(4000):
         truth = generator.random() < 0.5
         for name, skill in (("ann", 0.95), ("bob", 0.7)):
@@ -72,8 +72,8 @@ def test_a_known_agreement_is_found() -> None:
 
 @given(sayings)
 def test_a_repeated_label_changes_nothing(said: list[tuple[int, str, str | None]]) -> None:
-    once = Annotators()
-    twice = Annotators()
+    once = Labellers()
+    twice = Labellers()
     for event in said:
         once.record(*event)
         twice.record(*event)
@@ -93,7 +93,7 @@ def test_each_check_is_of_a_label_given(said: list[tuple[int, str, str | None]])
 @given(sayings, st.integers(0, 60), st.integers(1, 6), st.integers(1, 5))
 def test_a_state_goes_through_json(said: list[tuple[int, str, str | None]], cut: int, places: int, apart: int) -> None:
     straight = after(said, places=places, apart=apart)
-    restored = Annotators(places, apart)
+    restored = Labellers(places, apart)
     restored.restore(json.loads(json.dumps(after(said[:cut], places=places, apart=apart).state())))
     for event in said[cut:]:
         restored.record(*event)
@@ -110,13 +110,13 @@ def test_its_memory_is_bounded() -> None:
     labellers.record(0, "ham", "labeller 1")
     assert labellers.posterior("labeller 0") == Beta(1, 1)
     # There is less room where the state goes.
-    smaller = Annotators(places=3)
+    smaller = Labellers(places=3)
     smaller.restore(labellers.state())
     assert [place for place in range(1000) if smaller.label_of(place)] == [0, 998, 999]
 
 
 def test_a_place_may_be_an_id_and_a_label_a_number() -> None:
-    labellers = Annotators()
+    labellers = Labellers()
     labellers.record("mail-1", np.float64(2.5), None)
     labellers.record("mail-1", 2.5, "ann")
     assert labellers.posterior() == labellers.posterior(UNNAMED) == Beta(2, 1)
@@ -128,6 +128,6 @@ def test_a_place_may_be_an_id_and_a_label_a_number() -> None:
 @pytest.mark.parametrize("bad", [-1, 1.5, "many"])
 def test_bounds_are_whole_numbers(bad: object) -> None:
     with pytest.raises(ParameterError, match="places"):
-        Annotators(places=bad)  # type: ignore[arg-type]
+        Labellers(places=bad)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="apart"):
-        Annotators(apart=bad)  # type: ignore[arg-type]
+        Labellers(apart=bad)  # type: ignore[arg-type]
