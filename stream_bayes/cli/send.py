@@ -20,7 +20,7 @@ from stream_bayes.cli.run import (
     resolve_topic,
 )
 from stream_bayes.cli.startup import STOPPED
-from stream_bayes.errors import EventError, InputError
+from stream_bayes.errors import EventError, InputError, LogNotFound
 
 if TYPE_CHECKING:
     from stream_bayes.config import Settings
@@ -129,10 +129,10 @@ def _partition_count(settings: Settings, topic: str) -> int:
                 max(len(log.end_offsets(topic)) for topic in (settings.topics.observations, settings.topics.labels))
                 or 1
             )
-    except FileNotFoundError as problem:
+    except LogNotFound as problem:
         if topic == settings.topics.labels:
-            reason = "there is no such log, so there are no observations to label: check --log"
-            raise FileNotFoundError(problem.errno, reason, problem.filename) from problem
+            message = f"{problem}, so there are no observations to label: check --log"
+            raise LogNotFound(message) from problem
         return 1
 
 
