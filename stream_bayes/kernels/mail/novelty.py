@@ -18,9 +18,9 @@ TOTAL = 0
 WEIGHT = 1
 # The weight of the mail before; 33 mails count, so that the first ones, which are all new, are soon forgotten.
 DECAY = 0.97
-# Novelty below this is not unusual on any stream. On the tuning streams (`benchmarks/streams.py`) with 100 and 350 labels,
-# of the predictions with a probability above 0.95 at least 97 % are right up to here. Where mails of new kinds come, 61
-# to 91 % are right between 0.5 and 0.6, and 14 to 20 % above 0.7.
+# Novelty below this is not unusual on any stream. On the tuning streams (`benchmarks/streams.py`), with 100 and 350
+# labels, at least 97 % of the predictions with a probability above 0.95 are right up to here. Where mails of new kinds
+# come, 61 to 91 % are right between 0.5 and 0.6, and 14 to 20 % above 0.7.
 LEAST = 0.5
 # How far above the usual novelty a mail must be; and how far the novelty of k features deviates by chance, times
 # sqrt(k). A text message of 100 features often is new for the most part, and is predicted well.
