@@ -39,7 +39,10 @@ def corpus(
     elif found:
         typer.echo("\n".join(_format_corpus(one) for one in found))
         named = shlex.quote(found[0].path) if len(found) == 1 else "PATH"
-        typer.echo(f"\nTo measure a filter on {'it' if len(found) == 1 else 'one'}: stream-bayes evaluate {named}")
+        if any(one.counts.messages for one in found):
+            typer.echo(f"\nTo measure a filter on {'it' if len(found) == 1 else 'one'}: stream-bayes evaluate {named}")
+        elif any(one.counts.problems["missing-label"] for one in found):
+            typer.echo(f"\nTo predict mails without labels: stream-bayes produce {named} --labels none --to URL")
     else:
         typer.echo(_format_empty())
 

@@ -51,15 +51,19 @@ def run(
 
     On SIGTERM or Ctrl-C it finishes the batch, commits, writes a checkpoint and exits with code 0; a second signal
     exits at once with 130. If it was started with SIGINT ignored, as background jobs of scripts are, only SIGTERM stops
-    it. After a crash the next run continues from the last commit. It waits for a broker that does not answer; with
-    --drain not at startup. --json prints log messages as JSON lines.
+    it. After a crash the next run continues from the last commit. It waits for a broker that does not answer, and makes
+    the file of a log that does not exist; with --drain it does neither at startup. --json prints log messages as JSON
+    lines.
     """
+    from stream_bayes.eventlog.factory import check_exists
     from stream_bayes.runtime import Worker
     from stream_bayes.runtime.logging import report_to_stderr
     from stream_bayes.runtime.worker import tune_gc
 
     settings = load_command_settings(config, log, group, checkpoints)
     check_engine_settings(settings)
+    if drain:
+        check_exists(settings.log)
     report_to_stderr(as_json=as_json)
     tune_gc()
     exit_on_signals()

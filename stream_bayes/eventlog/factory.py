@@ -56,13 +56,18 @@ def open_existing_log(settings: Settings, *, lock_seconds: float | None = None) 
     """
     if not settings.log.startswith(SQLITE):
         return open_log(settings.log, kafka=settings.kafka)
-    path = settings.log.removeprefix(SQLITE)
-    if path and not Path(path).exists():
-        message = f"there is no such log ({path})"
-        raise LogNotFound(message)
+    check_exists(settings.log)
     if lock_seconds is None:
         return open_log(settings.log, sqlite=settings.sqlite)
-    return SqliteLog(path, wait=lock_seconds, record_bytes=settings.sqlite.record_bytes)
+    return SqliteLog(settings.log.removeprefix(SQLITE), wait=lock_seconds, record_bytes=settings.sqlite.record_bytes)
+
+
+def check_exists(url: str) -> None:
+    """Raise LogNotFound if the log is a file that does not exist."""
+    path = url.removeprefix(SQLITE)
+    if url.startswith(SQLITE) and path and not Path(path).exists():
+        message = f"there is no such log ({path})"
+        raise LogNotFound(message)
 
 
 def _kafka_log() -> type[KafkaLog]:

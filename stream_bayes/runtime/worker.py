@@ -8,6 +8,7 @@ import time
 from datetime import UTC, datetime
 
 from stream_bayes.config import Settings
+from stream_bayes.config.kafka import redact_url
 from stream_bayes.errors import BackgroundError, LogError, LogGap, LogRebalanced, SnapshotError, WorkerError, reason_of
 from stream_bayes.eventlog.base import Log
 from stream_bayes.eventlog.retry import RetryingLog
@@ -236,7 +237,8 @@ class Worker:
                 problems.append(problem)
         totals = self._progress.totals
         if totals.dead_letters:
-            fields = {"count": totals.dead_letters, "reasons": "stream-bayes dead-letters list"}
+            command = f"stream-bayes dead-letters list --log {redact_url(self.settings.log)}"
+            fields = {"count": totals.dead_letters, "reasons": command}
             logger.warning("records were refused", extra={"fields": fields})
         logger.info("stopped", extra={"fields": totals._asdict()})
         for failure in problems:

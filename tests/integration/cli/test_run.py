@@ -171,7 +171,8 @@ def test_the_progress_lines_of_a_run(scene: Scene, worker_command: Run) -> None:
     assert repeated > 0
     assert lines[-1].endswith(expected)
     assert dead > 0
-    assert lines[-2].endswith(f" WARNING records were refused  count={dead}  reasons=stream-bayes dead-letters list")
+    reasons = f"reasons=stream-bayes dead-letters list --log {settings.log}"
+    assert lines[-2].endswith(f" WARNING records were refused  count={dead}  {reasons}")
     scene.check()
     _, _, errors = worker_command("run", "--config", scene.config, "--drain")
     assert "stopped  events=0  predictions=0" in errors
@@ -244,3 +245,11 @@ def test_rebuild_for_people(scene: Scene, worker_command: Run) -> None:
     assert [row[:26].strip() for row in rows][:2] == ["labels learned", "labelled"]
     assert rows[-1][:26].strip() == "checkpoints"
     assert Path(rows[-1][26:]).is_dir()
+
+
+def test_draining_a_log_that_does_not_exist_is_refused(tmp_path: Path, worker_command: Run) -> None:
+    path = tmp_path / "mistyped.db"
+    code, output, errors = worker_command("run", "--log", f"sqlite:///{path}", "--drain")
+    assert (code, output) == (2, "")
+    assert "there is no such log" in errors
+    assert list(tmp_path.iterdir()) == []

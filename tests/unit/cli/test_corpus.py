@@ -145,6 +145,13 @@ def test_a_corpus_without_labels(run: Run, tmp_path: Path) -> None:
     assert "csv, 1 message, 1 unlabelled" in run(put(tmp_path / "c.csv", "label,text\nunknown,x\n"))
 
 
+def test_a_mailbox_without_labels_is_to_be_predicted(run: Run, tmp_path: Path) -> None:
+    shown = run(put(tmp_path / "mails.mbox", "From a Mon Jan  1 00:00:00 2024\nSubject: lunch\n\nhello\n"))
+    assert "left out: 1 missing-label" in shown
+    assert "--labels none" in shown
+    assert "stream-bayes evaluate" not in shown
+
+
 def test_corpora_downloaded_by_river_are_listed_and_reused(run: Run, tmp_path: Path) -> None:
     """River knows its file by the size."""
     text = b"ham\tSee you\nspam\tYou have won "
