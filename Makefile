@@ -51,6 +51,7 @@ test-long: $(STAMP) $(PROGRAMS) $(BROWSER) ## what make test leaves out: more se
 coverage: $(STAMP) $(PROGRAMS) $(BROWSER) ## branch coverage of the tests; fails under 95 % of lines outside demo/
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -q $(IN_PARALLEL) -m "not long" || true
+	@# Coverage does not see compiled lines. Without numba some of these tests fail: its integers wrap around.
 	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -q $(IN_PARALLEL) tests/unit/kernels tests/unit/mail/features || true
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
