@@ -120,7 +120,7 @@ def coverage_table(title: str, made: Predictions) -> Table:
 
 
 def run(console: Console) -> None:
-    """Print a table for all mails, and one for the first mails of late sources; without corpora, one line."""
+    """Print a table for all mails, and one for the first mails from late sources; without corpora, one line."""
     folder = os.environ.get(CORPORA_VARIABLE)
     if not folder:
         console.print(f"Coverage is not measured: {CORPORA_VARIABLE} names no folder with corpora")
@@ -135,4 +135,4 @@ def run(console: Console) -> None:
         ]
         made = together(job.result() for job in jobs)
     console.print(coverage_table("judging streams, 100 and 350 labels", made))
-    console.print(coverage_table(f"the first {FIRST_MAILS:,} mails of late sources", only(made.is_new > 0.0, made)))
+    console.print(coverage_table(f"the first {FIRST_MAILS:,} mails from late sources", only(made.is_new > 0.0, made)))

@@ -1,4 +1,4 @@
-"""Intervals of the mail filter with few labels: they hold bin by bin, also on the first mails of late sources.
+"""Intervals of the mail filter with few labels: they hold bin by bin, also on the first mails from late sources.
 
 Measured with real mail by the functions of `benchmarks.coverage`.
 """
