@@ -29,6 +29,7 @@ JUDGING = "judging"
 GENERATED = 8000
 WRONG_SHARE = 0.03
 COPIES = 60
+TEXT_LENGTHS = (30, 160)
 FLOODS = 20
 _WORD = re.compile(rb"[A-Za-z]{3,}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -117,6 +118,13 @@ def in_sequence(boxes: Boxes, random: Random) -> list[StreamMail]:
     names = list(boxes)
     random.shuffle(names)
     return [mail for name in names for mail in boxes[name]]
+
+
+def texts_in_sequence(boxes: Boxes, random: Random) -> list[StreamMail]:
+    """Mailboxes one after another, the first one given cut to the length of text messages."""
+    texts, *others = boxes
+    short = [mail._replace(raw=mail.raw[: random.randint(*TEXT_LENGTHS)]) for mail in boxes[texts]]
+    return in_sequence({texts: short, **{name: boxes[name] for name in others}}, random)
 
 
 def shuffled(boxes: Boxes, random: Random) -> list[StreamMail]:
@@ -237,6 +245,7 @@ def late_spam_like_ham(boxes: Boxes, random: Random) -> list[StreamMail]:
 
 RECIPES = (
     Recipe("boxes in sequence 1", TUNING, ("enron1", "enron2", "assassin1", "enron3"), in_sequence),
+    Recipe("texts in sequence 1", TUNING, ("enron2", "enron1", "assassin1", "enron3"), texts_in_sequence),
     Recipe("late ham 1", TUNING, ("enron1", "enron2", "enron3"), late_ham),
     Recipe("random begins 1", TUNING, ("assassin1",), random_begins),
     Recipe("shifting mix 1", TUNING, ("enron1", "enron3"), shifting_mix),

@@ -15,9 +15,9 @@ from stream_bayes.validation import finite, refuse, whole
 
 # Of a limit Q after t messages, with u labels left, the rate of requests is u PACE / (t + HORIZON Q + SHORTEST). It
 # does not need the length of the stream, and it never uses up the limit.
-PACE = 2.0
-HORIZON = 8.0
-SHORTEST = 200.0
+PACE = 1.5
+HORIZON = 4.0
+SHORTEST = 100.0
 # If a length of N messages is expected, it is u PACE / (N - t): Q (1 - t / N)^PACE labels are left after t messages.
 # A small part of the limit is requested at the start, when a learner knows nothing: this share of it, and at most this
 # many labels. Of m such labels, m (1 - (1 + t / 2m)^-2) are requested after t messages.
@@ -134,6 +134,14 @@ class LabelBudget:
             left.append(self.per_period - self._recently(clock)[0])
         return max(min(left), 0)
 
+    @property
+    def spent_share(self) -> float | None:
+        """The spent share of the labels in total that are not for the audit; None without such a limit."""
+        if self.total is None:
+            return None
+        own = self.total - self._audits
+        return min((self.used - self.audited) / own, 1.0) if own else 1.0
+
     def may_ask(self, clock: int = 0, *, audit: bool = False) -> bool:
         """Whether one more request is allowed; changes nothing. Labels of the audit are not used for other requests."""
         total = self.total
@@ -190,7 +198,7 @@ class LabelBudget:
         --------
         >>> budget = LabelBudget(total=100)
         >>> [round(budget.planned(seen)) for seen in (0, 100, 1000, 10_000, 1_000_000)]
-        [0, 20, 76, 99, 100]
+        [0, 26, 81, 98, 100]
         """
         if self.total is None:
             return None

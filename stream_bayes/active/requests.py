@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.persistence.scalars import (
     LARGEST_INT,
+    stored_bool,
     stored_float,
     stored_int,
     stored_key,
@@ -36,8 +37,12 @@ class Expected(NamedTuple):
 class RequestReason(NamedTuple):
     """Why a label is requested."""
 
+    probability: float
+    """The probability with which the label was requested, for any reason; copies of recent requests have none."""
     audited: float | None = None
-    """The probability with which it was drawn for the audit; None if it was selected by its score."""
+    """The probability with which it was drawn for the audit; None if it was not drawn for it."""
+    covered: bool = False
+    """Whether it was selected for its coverage, and not for its score."""
 
 
 class Candidate(NamedTuple):
@@ -59,8 +64,7 @@ class Request(NamedTuple):
     requested_at: int
     """On the clock of the stream, in milliseconds."""
     expected: Expected | None
-    audited: float | None
-    """The probability with which it was drawn for the audit; None if it was selected by its score."""
+    reason: RequestReason
     title: str
     """The id of the observation, for display."""
 
@@ -125,7 +129,10 @@ class Requests(dict[ObservationKey, Request]):
     def state(self) -> dict[str, Any]:
         """The requests, for a checkpoint."""
         return {
-            name: [[key, *request] for key, request in kept.items()]
+            name: [
+                [key, request.requested_at, request.expected, [*request.reason], request.title]
+                for key, request in kept.items()
+            ]
             for name, kept in zip(_KEPT, (self, self._expired), strict=True)
         }
 
@@ -143,11 +150,11 @@ def _requests_of(state: Any, name: str) -> dict[ObservationKey, Request]:
     return {stored_key(key, name): _request_of(name, *fields) for key, *fields in entries}
 
 
-def _request_of(name: str, requested_at: Any, expected: Any, audited: Any, title: Any) -> Request:
+def _request_of(name: str, requested_at: Any, expected: Any, reason: Any, title: Any) -> Request:
     return Request(
         stored_int(requested_at, name, -LARGEST_INT),
         None if expected is None else _expected_of(name, *stored_list(expected, name, 2)),
-        None if audited is None else stored_float(audited, name, 0.0, 1.0),
+        _reason_of(name, *stored_list(reason, name, len(RequestReason._fields))),
         stored_text(title, name),
     )
 
@@ -155,3 +162,11 @@ def _request_of(name: str, requested_at: Any, expected: Any, audited: Any, title
 def _expected_of(name: str, label: Any, probability: Any) -> Expected:
     known = None if label is None else stored_label(label, name)
     return Expected(known, stored_float(probability, name, 0.0, _MOST_PROBABLE))
+
+
+def _reason_of(name: str, probability: Any, audited: Any, covered: Any) -> RequestReason:
+    return RequestReason(
+        stored_float(probability, name, 0.0, 1.0),
+        None if audited is None else stored_float(audited, name, 0.0, 1.0),
+        stored_bool(covered, name),
+    )

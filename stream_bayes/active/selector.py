@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from stream_bayes import notebook_html
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.budget import MAX_AUDIT_RATE, LabelBudget
+from stream_bayes.active.coverage import Coverage, has_header, is_message
 from stream_bayes.active.labellers import Labellers
 from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.requests import Candidate, ObservationKey, Request, RequestReason, Requests
 from stream_bayes.active.strategies import check_strategy, scores
-from stream_bayes.active.surprise import Surprise
-from stream_bayes.active.threshold import Threshold
+from stream_bayes.active.surprise import SURPRISING, Surprise
+from stream_bayes.active.threshold import RECENT_SCORES, Threshold
 from stream_bayes.active.uncertainty import expected_of, uncertainty_of
 from stream_bayes.active.validation import (
     Clock,
@@ -37,9 +38,16 @@ from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.units import milliseconds
 from stream_bayes.validation import finite, refuse, whole
 
-# Added to twice the seed: the random numbers that order equal scores are those of no other seed.
+# Added to twice the seed: the random numbers that order equal scores are those of no other seed, as are the others.
 _TIES = 2**60
+_COVERAGE = 2**61
+# Coverage looks at this share of the observations, drawn at random: reading one takes some 30 microseconds.
+_SAMPLED = 0.25
+# If only a period limits the budget, the pace of coverage is that of half of the budget being spent.
+_SPENT = 0.5
 _RNG_BLOCK = 1024
+COVERAGE_SCORES = "coverage_scores"
+"""The name of the array of recent scores of coverage."""
 
 
 class LabelSelector:
@@ -61,6 +69,10 @@ class LabelSelector:
         one, is kept for the audit: if the audit paused while other requests wait, it would be biased.
     request_ttl
         The time on the clock of the stream after which a request is closed. It has used up its label of the budget.
+    coverage
+        The share of the pace, at most, at which labels are requested for messages that are common although few labels
+        were requested for their like, whatever their score. It is reached when the budget is spent: first the learner
+        has to learn, and then to notice what it does not know. 0: only scores decide.
     similarity
         The estimated Jaccard similarity from which two contents are near-duplicates; 1 if they must be equal.
     abstain_label
@@ -71,11 +83,12 @@ class LabelSelector:
 
     def __init__(
         self,
-        strategy: str = "epistemic",
+        strategy: str = "variance",
         budget: LabelBudget | None = None,
         *,
         max_open_requests: int = 100,
         request_ttl: str | float = "7d",
+        coverage: float = 0.5,
         similarity: float = 0.8,
         abstain_label: str | None = "unsure",
         seed: int = 1,
@@ -84,6 +97,9 @@ class LabelSelector:
         self.budget = check_budget(budget)
         self.max_open_requests = int(whole("max_open_requests", max_open_requests, ParameterError))
         self.abstain_label = abstain_label
+        self.coverage = finite("coverage", coverage)
+        if not 0.0 <= self.coverage < 1.0:
+            raise refuse("coverage", "from 0 on and below 1", coverage)
         self.similarity = finite("similarity", similarity)
         if not 0.0 < self.similarity <= 1.0:
             raise refuse("similarity", "above 0 and at most 1", similarity)
@@ -91,8 +107,10 @@ class LabelSelector:
         self.audit = Audit()
         self.labellers = Labellers()
         self.counts: Counter[str] = Counter()
-        """Observations and requests by what happened: "requested", "audited", "suppressed", "answered", ..."""
+        """Observations and requests by what happened: "requested", "audited", "covered", "answered", ..."""
         self._threshold = Threshold()
+        self._coverage = Coverage()
+        self._coverage_threshold = Threshold()
         self._near_duplicates = NearDuplicates()
         self._surprise = Surprise()
         self.seed = check_seed(seed)
@@ -100,6 +118,7 @@ class LabelSelector:
         self._rng = CounterRng(2 * self.seed)
         self._audit_rng = CounterRng(2 * self.seed + 1)
         self._tie_rng = CounterRng(2 * self.seed + _TIES)
+        self._coverage_rng = CounterRng(2 * self.seed + _COVERAGE)
         kept = (
             max(math.ceil(self.budget.audit_fraction * self.max_open_requests), 1) if self.budget.audit_fraction else 0
         )
@@ -112,10 +131,13 @@ class LabelSelector:
         waiting = len(self.requests)
         draw = self._audit_rng.uniform(budget.seen)
         if draw < MAX_AUDIT_RATE and waiting < self.max_open_requests and draw < (chance := budget.audit_rate(clock)):
-            return RequestReason(chance)
-        if waiting >= self._max_scored or not self._passes_threshold(candidate, clock) or not budget.may_ask(clock):
+            return RequestReason(self._probability(candidate, clock), chance)
+        if waiting >= self._max_scored or not budget.may_ask(clock):
             return None
-        return None if self._is_near_duplicate(candidate) else RequestReason()
+        selection = self._selection(candidate, clock)
+        if selection is None or self._is_near_duplicate(candidate):
+            return None
+        return RequestReason(self._probability(candidate, clock), covered=selection == "coverage")
 
     def note(self, candidate: Candidate, clock: int = 0, reason: RequestReason | None = None) -> None:
         """Record an observation and the decision about it, made now or, in a replay, at the first time.
@@ -127,12 +149,13 @@ class LabelSelector:
         budget = self.budget
         urgency = self._surprise.urgency
         eligible = reason is None and len(self.requests) < self._max_scored
-        if eligible and self._passes_threshold(candidate, clock) and self._is_near_duplicate(candidate):
+        if eligible and self._selection(candidate, clock) and self._is_near_duplicate(candidate):
             # A campaign must not lift the threshold for all others.
             self.counts["suppressed"] += 1
         else:
-            tie = self._tie_rng.uniform(budget.seen)
-            self._threshold.follow(candidate.score, tie, budget.rate(clock, urgency))
+            self._follow(candidate, clock)
+        if self._is_sampled(candidate):
+            self._coverage.add(candidate.content)
         budget.see(clock, urgency)
         if reason is not None:
             self._open(candidate, clock, reason)
@@ -172,7 +195,7 @@ class LabelSelector:
             )
             if free and len(self.requests) < self._max_scored and self.budget.may_ask(clock):
                 expected = expected_of(learner.predictive_one(rows[row]))
-                self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, RequestReason())
+                self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, RequestReason(1.0))
                 chosen.append(names[row])
         for _ in rows:
             self.budget.see(clock, self._surprise.urgency)
@@ -181,11 +204,14 @@ class LabelSelector:
     def _open(self, candidate: Candidate, clock: int, reason: RequestReason) -> None:
         if candidate.content is not None:
             self._near_duplicates.add(candidate.key, candidate.content)
+        if self._has_coverage(candidate):
+            self._coverage.add_request(candidate.content)
         audited = reason.audited is not None
         self.budget.spend(clock, audit=audited)
         self.counts["requested"] += 1
         self.counts["audited"] += audited
-        self.requests.open(candidate.key, Request(clock, candidate.expected, reason.audited, candidate.title))
+        self.counts["covered"] += reason.covered
+        self.requests.open(candidate.key, Request(clock, candidate.expected, reason, candidate.title))
 
     def answered(self, key: ObservationKey, label: Any, labeller: str | None = None, clock: Clock = 0) -> str:
         """Record an answer; returns answered, unsure, late (it had expired), repeated, corrected or unrequested."""
@@ -244,15 +270,71 @@ class LabelSelector:
                 self.audit.correct(key, label)
         elif request.expected is not None:
             expected, probability = request.expected
-            self._surprise.update(label, 1.0 - probability if expected == label else probability)
-            if request.audited is not None:
-                self.audit.score(key, expected, label, request.audited)
+            surprise = 1.0 - probability if expected == label else probability
+            # A common message is predicted well, as a rule: that is no reason to slow down.
+            if not request.reason.covered or surprise > SURPRISING:
+                self._surprise.update(label, surprise)
+            if request.reason.audited is not None:
+                self.audit.score(key, expected, label, request.reason.audited)
 
-    def _passes_threshold(self, candidate: Candidate, clock: int) -> bool:
+    def _selection(self, candidate: Candidate, clock: int) -> Literal["score", "coverage"] | None:
+        """What the label is to be requested for; None if it is not."""
         budget = self.budget
-        tie = self._tie_rng.uniform(budget.seen)
-        rate = budget.rate(clock, self._surprise.urgency)
-        return self._rng.uniform(budget.seen) < self._threshold.probability(candidate.score, tie, rate)
+        if self._rng.uniform(budget.seen) < self._score_probability(candidate, clock):
+            return "score"
+        if not self._is_sampled(candidate) or not has_header(candidate.content):
+            return None
+        # A number below _SAMPLED is uniform, and so is its quotient.
+        draw = self._coverage_rng.uniform(budget.seen) / _SAMPLED
+        return "coverage" if draw < self._coverage_probability(candidate, clock) else None
+
+    def _score_probability(self, candidate: Candidate, clock: int) -> float:
+        rate = self._rates(candidate, clock)[0]
+        probability = self._threshold.probability(candidate.score, self._tie(), rate)
+        if self._surprise.one_label:
+            # A learner that knows one label cannot tell where the other one is: half of the time chance decides.
+            return 0.5 * (probability + min(rate, 1.0))
+        return probability
+
+    def _coverage_probability(self, candidate: Candidate, clock: int) -> float:
+        rate = self._rates(candidate, clock)[1]
+        return self._coverage_threshold.probability(self._coverage.score(candidate.content), self._tie(), rate)
+
+    def _probability(self, candidate: Candidate, clock: int) -> float:
+        """The probability with which the label of such an observation is requested: by audit, score or coverage."""
+        probabilities = [self.budget.audit_rate(clock), self._score_probability(candidate, clock)]
+        if self._has_coverage(candidate) and has_header(candidate.content):
+            probabilities.append(_SAMPLED * self._coverage_probability(candidate, clock))
+        return 1.0 - math.prod(1.0 - probability for probability in probabilities)
+
+    def _follow(self, candidate: Candidate, clock: int) -> None:
+        """Take the scores of an observation into the thresholds."""
+        rate, coverage_rate = self._rates(candidate, clock)
+        self._threshold.follow(candidate.score, self._tie(), rate)
+        if self._is_sampled(candidate):
+            self._coverage_threshold.follow(self._coverage.score(candidate.content), self._tie(), coverage_rate)
+
+    def _rates(self, candidate: Candidate, clock: int) -> tuple[float, float]:
+        """The share of the messages to request labels for by score; and, of those sampled, by coverage."""
+        rate = self.budget.rate(clock, self._surprise.urgency)
+        if not self._has_coverage(candidate):
+            return rate, 0.0
+        spent = self.budget.spent_share
+        share = self.coverage * (_SPENT if spent is None else spent) ** 2
+        own = rate * (1.0 - share) if has_header(candidate.content) else rate
+        return own, rate * share / _SAMPLED
+
+    def _has_coverage(self, candidate: Candidate) -> bool:
+        # Random requests are the baseline of all others.
+        return bool(self.coverage) and self.strategy != "random" and is_message(candidate.content)
+
+    def _is_sampled(self, candidate: Candidate) -> bool:
+        """Whether coverage looks at this observation."""
+        return self._has_coverage(candidate) and self._coverage_rng.uniform(self.budget.seen) < _SAMPLED
+
+    def _tie(self) -> float:
+        """The random number that orders equal scores."""
+        return self._tie_rng.uniform(self.budget.seen)
 
     def _is_near_duplicate(self, candidate: Candidate) -> bool:
         return candidate.content is not None and self._near_duplicates.find(candidate.content, self.similarity)
@@ -277,13 +359,20 @@ class LabelSelector:
             "strategy": self.strategy,
             "budget": self.budget.state(),
             "threshold": self._threshold.state(),
+            "coverage_threshold": self._coverage_threshold.state(),
             "surprise": self._surprise.state(),
             "requests": self.requests.state(),
             "audit": self.audit.state(),
             "labellers": self.labellers.state(),
             "counts": dict(sorted(self.counts.items())),
         }
-        return scalars, {**self._near_duplicates.arrays(), **self._threshold.arrays()}
+        arrays = {
+            **self._near_duplicates.arrays(),
+            **self._threshold.arrays(),
+            **self._coverage.arrays(),
+            COVERAGE_SCORES: self._coverage_threshold.arrays()[RECENT_SCORES],
+        }
+        return scalars, arrays
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Restore what `state` returned into a new selector, whose settings may differ."""
@@ -291,6 +380,8 @@ class LabelSelector:
         # Scores of different strategies cannot be compared.
         if stored_text(scalars["strategy"], "selector.strategy") == self.strategy:
             self._threshold.restore(scalars["threshold"], arrays)
+        self._coverage.restore(arrays)
+        self._coverage_threshold.restore(scalars["coverage_threshold"], {RECENT_SCORES: arrays[COVERAGE_SCORES]})
         self._surprise.restore(scalars["surprise"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])

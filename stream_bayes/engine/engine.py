@@ -11,7 +11,7 @@ from stream_bayes.config import Settings
 from stream_bayes.engine.batch_plan import BatchPlan, BatchPlanner, PlannedAction, with_observation
 from stream_bayes.engine.forwarding import Routing
 from stream_bayes.engine.history import UNLABELLED, DedupWindow, Known, LabelHistory, ObservationCache, Unlabelled
-from stream_bayes.engine.label_requests import AUDIT, LabelRequests, label_request
+from stream_bayes.engine.label_requests import LabelRequests, label_request
 from stream_bayes.engine.metrics import RunningMetrics
 from stream_bayes.engine.model_adapter import ModelAdapter, Predictions, open_learner
 from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy, dead_letter
@@ -256,7 +256,8 @@ class Engine:
             planned.input,
             predictions,
             row,
-            strategy=self.selector.strategy if reason.audited is None else AUDIT,
+            strategy=self.selector.strategy,
+            reason=reason,
             budget_left=self.selector.budget.left(self.clock),
             at=self.clock,
             expires_at=self.clock + self.request_policy.request_ttl,

@@ -22,6 +22,10 @@ from stream_bayes.records import Source
 Outcome = Literal["answered", "late", "expired", "unsure", "corrected", "refused"]
 AUDIT = "audit"
 """The strategy of a request that was drawn at random."""
+COVERAGE = "coverage"
+"""The strategy of a request for an observation that is common although few labels were requested for its like."""
+UNSCORED = (AUDIT, COVERAGE)
+"""The strategies of requests that were not chosen by their score."""
 _PREVIEW = 200
 # The selector's text for an abstention: no label is empty.
 _ABSTENTION = ""
@@ -55,6 +59,7 @@ def selector_for(settings: LabelSettings, partition: int, partitions: int) -> La
         whole.share(partition, partitions),
         max_open_requests=own,
         request_ttl=settings.request_ttl,
+        coverage=settings.coverage,
         similarity=settings.similarity,
         abstain_label=_ABSTENTION,
         seed=settings.seed + partition,
@@ -175,6 +180,7 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
     row: int,
     *,
     strategy: str,
+    reason: RequestReason,
     budget_left: int | None,
     at: int,
     expires_at: int,
@@ -192,7 +198,8 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
     return LabelRequest(
         id=observation.id,
         score=predictions.selection_scores[row],
-        strategy=strategy,
+        strategy=_strategy_name(strategy, reason),
+        probability=reason.probability,
         probabilities=predictions.probabilities[row],
         mean=predictions.means[row],
         variance=predictions.variance[row],
@@ -209,6 +216,12 @@ def label_request(  # noqa: PLR0913 - all but the prediction are fields of the r
         subject=_subject(observation, mail),
         preview=_preview(observation, mail),
     )
+
+
+def _strategy_name(strategy: str, reason: RequestReason) -> str:
+    if reason.audited is not None:
+        return AUDIT
+    return COVERAGE if reason.covered else strategy
 
 
 def _interval(predictions: Predictions, row: int) -> CredibleInterval | None:

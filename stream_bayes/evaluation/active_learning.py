@@ -38,7 +38,7 @@ class RequestCounts(NamedTuple):
     """Counts of the label requests of a pass, by what happened to them."""
 
     counts: dict[str, int]
-    """Messages by outcome: "requested", "audited", "suppressed", "answered", "expired", ..."""
+    """Messages by outcome: "requested", "audited", "covered", "suppressed", "answered", "expired", ..."""
     audit: AuditEstimate | None
     """The estimated accuracy, from requests drawn at random; None without answers to them."""
     probabilities_only: bool

@@ -72,7 +72,7 @@ def _requests(run: PassResult) -> list[list[str]]:
         return []
     counts = run.requests.counts
     audit = run.requests.audit
-    names = ("requested", "audited", "answered", "suppressed", "expired", "late")
+    names = ("requested", "audited", "answered", "suppressed", "covered", "expired", "late")
     rows = [f"  {name:<{_WIDTH}}{counts.get(name, 0):>10,}" for name in names if counts.get(name) or name in names[:4]]
     rows.append(f"  {'accuracy %':<{_WIDTH}}{_decimal(100.0 * run.accuracy, 2):>10}")
     if audit is None:

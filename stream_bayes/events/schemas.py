@@ -157,7 +157,16 @@ class LabelRequest(Event):
     type: Literal["label-request"] = "label-request"
     id: Annotated[str, Field(description="The id of the observation.")]
     score: Annotated[Number, Field(description="The score of the observation under the strategy of the settings.")]
-    strategy: Annotated[str, Field(description="The strategy that chose it, or 'audit' if it was drawn at random.")]
+    strategy: Annotated[
+        str,
+        Field(
+            description="The strategy that chose it; 'audit' if it was drawn at random, 'coverage' if it is common "
+            "although few labels were requested for its like."
+        ),
+    ]
+    probability: Annotated[
+        Number | None, Field(description="The probability with which the label of such an observation is requested.")
+    ] = None
     probabilities: Annotated[dict[str, Number] | None, Field(description="Predictive, of each label.")] = None
     mean: Annotated[Number | None, Field(description="The predicted number, if the learner is a regressor.")] = None
     variance: Number

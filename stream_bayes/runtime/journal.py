@@ -74,17 +74,13 @@ class JournalEntry:
         content: dict[str, Any] = {
             "version": VERSION,
             "ranges": self.ranges,
-            "requests": list(self.requests),
+            "requests": [(offset, *reason) for offset, reason in self.requests.items()],
             "policy": self.policy._asdict(),
         }
         if self.rejected:
             content["rejected"] = [one[: 3 if one.observation is None else 4] for one in self.rejected]
         if self.late is not None:
             content["late"] = self.late
-        if self.requests:
-            drawn = [(offset, reason.audited) for offset, reason in self.requests.items()]
-            audited = [(offset, chance) for offset, chance in drawn if chance is not None]
-            content |= {"audited": audited} if audited else {}
         if self.abstentions:
             content["abstentions"] = self.abstentions
         return json.dumps(content, separators=(",", ":")).encode()
@@ -108,14 +104,12 @@ class JournalEntry:
 
     @classmethod
     def _from_json(cls, content: dict[str, Any]) -> JournalEntry:
-        requests = {int(offset): RequestReason() for offset in content["requests"]}
-        requests.update({int(offset): RequestReason(float(chance)) for offset, chance in content.get("audited", ())})
         late = content.get("late")
         policy = content["policy"]
         return cls(
             policy=RequestPolicy(*(int(policy[name]) for name in RequestPolicy._fields)),
             ranges=[OffsetRange(str(topic), *map(int, rest)) for topic, *rest in content["ranges"]],
-            requests=requests,
+            requests={int(offset): _reason_of(*reason) for offset, *reason in content["requests"]},
             rejected=[
                 RejectedRecord(str(topic), int(offset), str(code), *map(int, rest))
                 for topic, offset, code, *rest in content.get("rejected", ())
@@ -123,6 +117,10 @@ class JournalEntry:
             abstentions=[(str(topic), int(offset)) for topic, offset in content.get("abstentions", ())],
             late=None if late is None else int(late),
         )
+
+
+def _reason_of(probability: Any, audited: Any, covered: Any) -> RequestReason:
+    return RequestReason(float(probability), None if audited is None else float(audited), bool(covered))
 
 
 def mark_of(record: Record) -> str:

@@ -104,7 +104,10 @@ class SelectionBody(ApiModel):
 
     at: Annotated[datetime | None, Field(description="The timestamp of the request in the log.")]
     expires_at: datetime | None
-    strategy: Annotated[str, Field(description="The acquisition strategy; 'audit' if drawn at random.")]
+    strategy: Annotated[
+        str,
+        Field(description="The query strategy; 'audit' if drawn at random, 'coverage' if common but rarely labelled."),
+    ]
     score: Annotated[float | None, Field(description="The acquisition score at the time of the request.")]
     score_now: Annotated[
         float | None, Field(description="The score by a newer model; null: none has scored it since.")

@@ -234,8 +234,9 @@ def _check_requests(log: Log, number: int, fates: Fates) -> int:
     assert len(set(found)) == len(found)
     assert all(fates[EMAILS, offset].what == "predict" and fates[EMAILS, offset].label is None for offset in found)
     entries = events(log, JOURNAL, number)
-    assert found == [offset for entry in entries for offset in entry["requests"]]
-    audited = {offset for entry in entries for offset, _ in entry.get("audited", ())}
+    requests = [request for entry in entries for request in entry["requests"]]
+    assert found == [offset for offset, *_ in requests]
+    audited = {offset for offset, _, drawn, _ in requests if drawn is not None}
     strategies = {event["source"]["offset"]: event["strategy"] for event in written if "strategy" in event}
     assert {offset for offset, strategy in strategies.items() if strategy == "audit"} == audited
     return len(found)

@@ -70,7 +70,7 @@ def test_a_request_has_the_remaining_budget_and_its_strategy() -> None:
     requests = [event for event in outcome.outputs if isinstance(event, LabelRequest)]
     assert [request.budget_left for request in requests] == list(range(19, 19 - len(requests), -1))
     assert [request.source.offset for request in requests] == list(outcome.requests) == open_request_offsets(engine)
-    assert {request.strategy for request in requests} == {"epistemic", "audit"}
+    assert {request.strategy for request in requests} == {"variance", "audit"}
     for request, question in zip(requests, outcome.requests.values(), strict=True):
         assert (request.strategy == "audit") == (question.audited is not None)
         assert request.score <= request.variance

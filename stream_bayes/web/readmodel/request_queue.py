@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from stream_bayes.engine.label_requests import AUDIT
+from stream_bayes.engine.label_requests import UNSCORED
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.events import LabelRequest
 
@@ -124,7 +124,7 @@ class RequestQueue:
             return
         self._requests[queued.place] = queued
         insort(self._waiting, queued, key=_order)
-        if request.strategy != AUDIT:
+        if request.strategy not in UNSCORED:
             self.strategy = request.strategy
         self._drop_closed()
 

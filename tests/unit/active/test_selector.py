@@ -119,7 +119,10 @@ def test_item18_falling_or_rising_scores_are_requested_at_the_rate_of_the_budget
 def spent(budgets: list[LabelBudget], mails: int, seed: int) -> int:
     """How many labels partitions have asked for together, after so many mails in turn."""
     generator = np.random.default_rng(seed)
-    selectors = [LabelSelector(budget=budget, seed=number + 100 * seed) for number, budget in enumerate(budgets)]
+    selectors = [
+        LabelSelector(budget=budget, max_open_requests=1000, seed=number + 100 * seed)
+        for number, budget in enumerate(budgets)
+    ]
     for place, score in enumerate(generator.random(mails).tolist()):
         selector = selectors[place % len(selectors)]
         candidate = Candidate(place, score)

@@ -39,7 +39,7 @@ def entry_of(content: dict[str, Any]) -> JournalEntry:
 
 def test_a_journal_entry_has_the_decisions() -> None:
     outcome = BatchResult()
-    outcome.requests.update({3: RequestReason(), 5: RequestReason(0.0625)})
+    outcome.requests.update({3: RequestReason(0.5), 5: RequestReason(0.25, 0.0625)})
     outcome.abstentions.append(("labels", 7))
     policy = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
     records = [Record("emails", 0, offset, 0, None, b"") for offset in (2, 5)]
@@ -49,21 +49,27 @@ def test_a_journal_entry_has_the_decisions() -> None:
     assert content == {
         "version": 1,
         "ranges": [["emails", 0, 2, 6]],
-        "requests": [3, 5],
+        "requests": [[3, 0.5, None, False], [5, 0.25, 0.0625, False]],
         "policy": {"request_ttl": 4000, "remembered": 100, "partitions": 2},
-        "audited": [[5, 0.0625]],
         "abstentions": [["labels", 7]],
     }
     assert entry_of(content) == entry
-    assert entry.decisions == ReplayDecisions({3: RequestReason(), 5: RequestReason(0.0625)}, {("labels", 7)}, policy)
+    assert entry.decisions == ReplayDecisions(
+        {3: RequestReason(0.5), 5: RequestReason(0.25, 0.0625)}, {("labels", 7)}, policy
+    )
 
 
 def test_a_journal_entry_without_audits_abstentions_and_rejections() -> None:
     policy = RequestPolicy(request_ttl=4000, remembered=100, partitions=2)
-    content = {"version": 1, "ranges": [["emails", 0, 2, 6]], "requests": [3], "policy": policy._asdict()}
+    content = {
+        "version": 1,
+        "ranges": [["emails", 0, 2, 6]],
+        "requests": [[3, 0.5, None, True]],
+        "policy": policy._asdict(),
+    }
     entry = entry_of(content)
     assert (entry.ranges, entry.rejected) == ([OffsetRange("emails", 0, 2, 6)], [])
-    assert entry.decisions == ReplayDecisions({3: RequestReason()}, frozenset(), policy)
+    assert entry.decisions == ReplayDecisions({3: RequestReason(0.5, None, True)}, frozenset(), policy)
     content["rejected"] = [["labels", 1, "not-json"], ["labels", 2, "bad-label", 3]]
     assert entry_of(content).rejected == [
         RejectedRecord("labels", 1, "not-json"),

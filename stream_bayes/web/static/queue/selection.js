@@ -45,6 +45,10 @@ function scoreLine(selection) {
   if (selection.strategy === "audit") {
     return h("p", { id: "request-score" }, h("strong", {}, "Drawn at random"), ", for an unbiased estimate of the accuracy.");
   }
+  if (selection.strategy === "coverage") {
+    const why = ": such mail is common, and few of its labels were requested.";
+    return h("p", { id: "request-score" }, h("strong", {}, "Common and rarely labelled"), why);
+  }
   if (selection.strategy === "random") return h("p", { id: "request-score" }, h("strong", {}, "Drawn at random"), ", as the settings say.");
   const measure = MEASURES[selection.strategy] ?? escapeHidden(selection.strategy);
   if (selection.score === null) return h("p", { id: "request-score" }, `Chosen by ${measure}.`);
