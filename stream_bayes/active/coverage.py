@@ -89,25 +89,27 @@ class Coverage:
         return self._last[1]
 
     def arrays(self) -> Arrays:
-        """The counts, for a checkpoint."""
-        totals = np.array((self._total, self._weight))
+        """The counts that are not 0, for a checkpoint."""
+        buckets = np.flatnonzero((self._seen > 0.0) | (self._requested > 0))
         return {
-            "coverage_seen": self._seen.copy(),
-            "coverage_requested": self._requested.copy(),
-            "coverage_totals": totals,
+            "coverage_buckets": buckets.astype(np.uint32),
+            "coverage_seen": self._seen[buckets],
+            "coverage_requested": self._requested[buckets],
+            "coverage_totals": np.array((self._total, self._weight)),
         }
 
     def restore(self, arrays: Arrays) -> None:
-        """Restore what `arrays` returned."""
+        """Restore what `arrays` returned into empty counts."""
+        buckets = arrays["coverage_buckets"].astype(np.int64)
         seen = arrays["coverage_seen"]
-        requested = arrays["coverage_requested"]
         total, weight = arrays["coverage_totals"].tolist()
-        sound = seen.shape == requested.shape == (2**BITS,) and bool((seen >= 0.0).all())
+        sound = len(buckets) == 0 or (buckets.min() >= 0 and buckets.max() < 2**BITS)
+        sound &= len(seen) == len(buckets) == len(arrays["coverage_requested"]) and bool((seen >= 0.0).all())
         if not sound or not (0.0 <= total < np.inf and 1.0 <= weight <= 2.0 * _LARGEST_WEIGHT):
-            message = f"coverage needs two tables of {2**BITS} counts, and two totals from 0 on"
+            message = f"coverage needs two counts for each of its buckets, below {2**BITS}, and two totals from 0 on"
             raise SnapshotDamaged(message)
-        self._seen = seen.astype(np.float32)
-        self._requested = requested.astype(np.uint32)
+        self._seen[buckets] = seen
+        self._requested[buckets] = arrays["coverage_requested"]
         self._total = total
         self._weight = weight
 

@@ -94,6 +94,8 @@ def test_counts_are_restored() -> None:
         again.restore({**coverage.arrays(), "coverage_totals": np.array((-1.0, 1.0))})
     with pytest.raises(SnapshotDamaged):
         again.restore({**coverage.arrays(), "coverage_seen": np.zeros(3, dtype=np.float32)})
+    with pytest.raises(SnapshotDamaged):
+        again.restore({**coverage.arrays(), "coverage_buckets": coverage.arrays()["coverage_buckets"] + 2**16})
 
 
 def test_counts_stay_finite_when_weights_start_again() -> None:
