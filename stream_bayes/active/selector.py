@@ -88,7 +88,7 @@ class LabelSelector:
         *,
         max_open_requests: int = 100,
         request_ttl: str | float = "7d",
-        coverage: float = 0.5,
+        coverage: float = 0.3,
         similarity: float = 0.8,
         abstain_label: str | None = "unsure",
         seed: int = 1,

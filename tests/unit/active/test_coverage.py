@@ -118,7 +118,7 @@ def test_a_new_kind_is_requested_although_the_learner_is_certain_of_it() -> None
         sources = [f"sender{number}" for number in generator.integers(0, 40, 4500)]
         for place in np.flatnonzero(generator.random(1500) < 0.3).tolist():
             sources[3000 + place] = "newlist"
-        selector = LabelSelector(budget=LabelBudget(total=150, audit_fraction=0.0), seed=seed)
+        selector = LabelSelector(budget=LabelBudget(total=150, audit_fraction=0.0), coverage=0.5, seed=seed)
         selector.budget.used = 75
         requested = [sources[place] for place in unscored(selector, sources) if place >= 3000]
         found += "newlist" in requested
