@@ -38,7 +38,7 @@ class RequestReason(NamedTuple):
     """Why a label is requested."""
 
     probability: float
-    """The probability with which the label was requested, for any reason; copies of recent requests have none."""
+    """The probability that the label of such an observation was requested, for any reason."""
     audited: float | None = None
     """The probability with which it was drawn for the audit; None if it was not drawn for it."""
     covered: bool = False

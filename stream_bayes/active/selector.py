@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from stream_bayes import notebook_html
 from stream_bayes.active.audit import Audit
 from stream_bayes.active.batch_selection import select_batch
 from stream_bayes.active.budget import MAX_AUDIT_RATE, LabelBudget
-from stream_bayes.active.coverage import Coverage, has_header, is_message
+from stream_bayes.active.coverage import Coverage, has_header, message_of
 from stream_bayes.active.labellers import Labellers
 from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.requests import Candidate, ObservationKey, Request, RequestReason, Requests
@@ -41,22 +41,38 @@ from stream_bayes.validation import finite, refuse, whole
 # Added to twice the seed: the random numbers that order equal scores are those of no other seed, as are the others.
 _TIES = 2**60
 _COVERAGE = 2**61
-# Coverage looks at this share of the observations, drawn at random: reading one takes some 30 microseconds.
+# Coverage looks at this share of the observations, drawn at random: reading one takes some 40 microseconds.
 _SAMPLED = 0.25
-# If only a period limits the budget, the pace of coverage is that of half of the budget being spent.
-_SPENT = 0.5
+# If only a period limits the budget, coverage has the share that it has when half of a total is spent.
+_SPENT_WITHOUT_TOTAL = 0.5
 _RNG_BLOCK = 1024
-COVERAGE_SCORES = "coverage_scores"
-"""The name of the array of recent scores of coverage."""
+_COVERAGE_SCORES = "coverage_scores"
+
+
+class _Chances(NamedTuple):
+    """What is known of an observation before it is drawn whether its label is requested."""
+
+    rate: float
+    """The share of the messages to request labels for by score."""
+    coverage_rate: float
+    """The share of the sampled messages to request labels for by coverage."""
+    tie: float
+    """The random number that orders equal scores."""
+    by_score: float
+    """The probability of a request for the score."""
+    has_header: bool
+    coverage: float | None
+    """The coverage score; None if the observation is not sampled."""
 
 
 class LabelSelector:
     """Stream-based active learning: requests the labels that teach most, within a budget.
 
     A label is requested when the score of its observation ranks high among recent scores, at the rate that the budget
-    allows from the first observation on. Only the order of the scores matters, not their scale. Requests become rarer
-    while answers are not surprising. Near-duplicates of observations with a recent request are left out. A few labels
-    are requested at random, for an audit of the accuracy.
+    allows from the first observation on. Only the order of the scores matters, not their scale. Some labels are
+    requested for mails that are common and rarely labelled, whatever their score. While all answers are one label, half
+    of the requests are drawn by chance. Requests become rarer while answers are not surprising. Near-duplicates of
+    observations with a recent request are left out. A few labels are requested at random, for an audit of the accuracy.
 
     Parameters
     ----------
@@ -70,9 +86,10 @@ class LabelSelector:
     request_ttl
         The time on the clock of the stream after which a request is closed. It has used up its label of the budget.
     coverage
-        The share of the pace, at most, at which labels are requested for messages that are common although few labels
-        were requested for their like, whatever their score. It is reached when the budget is spent: first the learner
-        has to learn, and then to notice what it does not know. 0: only scores decide.
+        The share of the pace, at most, at which labels are requested for mails that are common although few labels were
+        requested for similar ones, whatever their score. It grows with the square of the spent share of the total:
+        first the learner has to learn, then to notice what it does not know. If only a period limits the budget, a
+        quarter of it. 0: only scores decide.
     similarity
         The estimated Jaccard similarity from which two contents are near-duplicates; 1 if they must be equal.
     abstain_label
@@ -119,6 +136,8 @@ class LabelSelector:
         self._audit_rng = CounterRng(2 * self.seed + 1)
         self._tie_rng = CounterRng(2 * self.seed + _TIES)
         self._coverage_rng = CounterRng(2 * self.seed + _COVERAGE)
+        # A cache, no state: what is known of the observation that came last.
+        self._last: tuple[tuple[Any, ...], _Chances] | None = None
         kept = (
             max(math.ceil(self.budget.audit_fraction * self.max_open_requests), 1) if self.budget.audit_fraction else 0
         )
@@ -131,7 +150,8 @@ class LabelSelector:
         waiting = len(self.requests)
         draw = self._audit_rng.uniform(budget.seen)
         if draw < MAX_AUDIT_RATE and waiting < self.max_open_requests and draw < (chance := budget.audit_rate(clock)):
-            return RequestReason(self._probability(candidate, clock), chance)
+            others = waiting < self._max_scored and budget.may_ask(clock) and not self._is_near_duplicate(candidate)
+            return RequestReason(self._probability(candidate, clock) if others else chance, chance)
         if waiting >= self._max_scored or not budget.may_ask(clock):
             return None
         selection = self._selection(candidate, clock)
@@ -154,8 +174,8 @@ class LabelSelector:
             self.counts["suppressed"] += 1
         else:
             self._follow(candidate, clock)
-        if self._is_sampled(candidate):
-            self._coverage.add(candidate.content)
+        if self._chances(candidate, clock).coverage is not None:
+            self._add_to_coverage(candidate.content)
         budget.see(clock, urgency)
         if reason is not None:
             self._open(candidate, clock, reason)
@@ -197,15 +217,27 @@ class LabelSelector:
                 expected = expected_of(learner.predictive_one(rows[row]))
                 self._open(Candidate(names[row], 0.0, expected, rows[row]), clock, RequestReason(1.0))
                 chosen.append(names[row])
-        for _ in rows:
+        for row in rows:
+            self._add_to_coverage(row)
             self.budget.see(clock, self._surprise.urgency)
         return chosen
+
+    @property
+    def _has_coverage(self) -> bool:
+        # Random requests are the baseline of all others.
+        return bool(self.coverage) and self.strategy != "random"
+
+    def _add_to_coverage(self, content: Any) -> None:
+        message = message_of(content) if self._has_coverage else None
+        if message is not None:
+            self._coverage.add(message)
 
     def _open(self, candidate: Candidate, clock: int, reason: RequestReason) -> None:
         if candidate.content is not None:
             self._near_duplicates.add(candidate.key, candidate.content)
-        if self._has_coverage(candidate):
-            self._coverage.add_request(candidate.content)
+        message = message_of(candidate.content) if self._has_coverage else None
+        if message is not None:
+            self._coverage.add_request(message)
         audited = reason.audited is not None
         self.budget.spend(clock, audit=audited)
         self.counts["requested"] += 1
@@ -272,69 +304,70 @@ class LabelSelector:
             expected, probability = request.expected
             surprise = 1.0 - probability if expected == label else probability
             # A common message is predicted well, as a rule: that is no reason to slow down.
-            if not request.reason.covered or surprise > SURPRISING:
-                self._surprise.update(label, surprise)
+            expected_well = request.reason.covered and surprise <= SURPRISING
+            self._surprise.update(label, None if expected_well else surprise)
             if request.reason.audited is not None:
                 self.audit.score(key, expected, label, request.reason.audited)
 
     def _selection(self, candidate: Candidate, clock: int) -> Literal["score", "coverage"] | None:
         """What the label is to be requested for; None if it is not."""
-        budget = self.budget
-        if self._rng.uniform(budget.seen) < self._score_probability(candidate, clock):
+        chances = self._chances(candidate, clock)
+        if self._rng.uniform(self.budget.seen) < chances.by_score:
             return "score"
-        if not self._is_sampled(candidate) or not has_header(candidate.content):
+        if chances.coverage is None or not chances.has_header:
             return None
         # A number below _SAMPLED is uniform, and so is its quotient.
-        draw = self._coverage_rng.uniform(budget.seen) / _SAMPLED
-        return "coverage" if draw < self._coverage_probability(candidate, clock) else None
+        draw = self._coverage_rng.uniform(self.budget.seen) / _SAMPLED
+        return "coverage" if draw < self._by_coverage(chances, chances.coverage) else None
 
-    def _score_probability(self, candidate: Candidate, clock: int) -> float:
-        rate = self._rates(candidate, clock)[0]
-        probability = self._threshold.probability(candidate.score, self._tie(), rate)
+    def _chances(self, candidate: Candidate, clock: int) -> _Chances:
+        """What is known of an observation before the draw; computed once for each."""
+        budget = self.budget
+        urgency = self._surprise.urgency
+        key = (budget.seen, budget.used, clock, urgency, candidate.key, candidate.score)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._new_chances(candidate, budget.rate(clock, urgency))
+        return self._last[1]
+
+    def _new_chances(self, candidate: Candidate, rate: float) -> _Chances:
+        message = message_of(candidate.content) if self._has_coverage else None
+        headed = message is not None and has_header(message)
+        tie = self._tie_rng.uniform(self.budget.seen)
+        share = 0.0
+        coverage: float | None = None
+        if message is not None:
+            spent = self.budget.spent_share
+            share = self.coverage * (_SPENT_WITHOUT_TOTAL if spent is None else spent) ** 2
+            if self._coverage_rng.uniform(self.budget.seen) < _SAMPLED:
+                coverage = self._coverage.score(message) if headed else 0.0
+        own = rate * (1.0 - share) if headed else rate
+        by_score = self._threshold.probability(candidate.score, tie, own)
         if self._surprise.one_label:
             # A learner that knows one label cannot tell where the other one is: half of the time chance decides.
-            return 0.5 * (probability + min(rate, 1.0))
-        return probability
+            by_score = 0.5 * (by_score + own)
+        return _Chances(own, min(rate * share / _SAMPLED, 1.0), tie, by_score, headed, coverage)
 
-    def _coverage_probability(self, candidate: Candidate, clock: int) -> float:
-        rate = self._rates(candidate, clock)[1]
-        return self._coverage_threshold.probability(self._coverage.score(candidate.content), self._tie(), rate)
+    def _by_coverage(self, chances: _Chances, coverage: float) -> float:
+        """The probability of a request for coverage, if the observation is sampled."""
+        return self._coverage_threshold.probability(coverage, chances.tie, chances.coverage_rate)
 
     def _probability(self, candidate: Candidate, clock: int) -> float:
-        """The probability with which the label of such an observation is requested: by audit, score or coverage."""
-        probabilities = [self.budget.audit_rate(clock), self._score_probability(candidate, clock)]
-        if self._has_coverage(candidate) and has_header(candidate.content):
-            probabilities.append(_SAMPLED * self._coverage_probability(candidate, clock))
+        """The probability that the label of such an observation is requested: by audit, score or coverage."""
+        chances = self._chances(candidate, clock)
+        probabilities = [self.budget.audit_rate(clock), chances.by_score]
+        if chances.has_header:
+            message = message_of(candidate.content)
+            assert message is not None
+            probabilities.append(_SAMPLED * self._by_coverage(chances, self._coverage.score(message)))
         return 1.0 - math.prod(1.0 - probability for probability in probabilities)
 
     def _follow(self, candidate: Candidate, clock: int) -> None:
         """Take the scores of an observation into the thresholds."""
-        rate, coverage_rate = self._rates(candidate, clock)
-        self._threshold.follow(candidate.score, self._tie(), rate)
-        if self._is_sampled(candidate):
-            self._coverage_threshold.follow(self._coverage.score(candidate.content), self._tie(), coverage_rate)
-
-    def _rates(self, candidate: Candidate, clock: int) -> tuple[float, float]:
-        """The share of the messages to request labels for by score; and, of those sampled, by coverage."""
-        rate = self.budget.rate(clock, self._surprise.urgency)
-        if not self._has_coverage(candidate):
-            return rate, 0.0
-        spent = self.budget.spent_share
-        share = self.coverage * (_SPENT if spent is None else spent) ** 2
-        own = rate * (1.0 - share) if has_header(candidate.content) else rate
-        return own, rate * share / _SAMPLED
-
-    def _has_coverage(self, candidate: Candidate) -> bool:
-        # Random requests are the baseline of all others.
-        return bool(self.coverage) and self.strategy != "random" and is_message(candidate.content)
-
-    def _is_sampled(self, candidate: Candidate) -> bool:
-        """Whether coverage looks at this observation."""
-        return self._has_coverage(candidate) and self._coverage_rng.uniform(self.budget.seen) < _SAMPLED
-
-    def _tie(self) -> float:
-        """The random number that orders equal scores."""
-        return self._tie_rng.uniform(self.budget.seen)
+        chances = self._chances(candidate, clock)
+        self._threshold.follow(candidate.score, chances.tie, chances.rate)
+        if chances.coverage is not None:
+            # Texts without a header have the lowest score, so that mails are compared with all messages.
+            self._coverage_threshold.follow(chances.coverage, chances.tie, chances.coverage_rate)
 
     def _is_near_duplicate(self, candidate: Candidate) -> bool:
         return candidate.content is not None and self._near_duplicates.find(candidate.content, self.similarity)
@@ -370,18 +403,19 @@ class LabelSelector:
             **self._near_duplicates.arrays(),
             **self._threshold.arrays(),
             **self._coverage.arrays(),
-            COVERAGE_SCORES: self._coverage_threshold.arrays()[RECENT_SCORES],
+            _COVERAGE_SCORES: self._coverage_threshold.arrays()[RECENT_SCORES],
         }
         return scalars, arrays
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Restore what `state` returned into a new selector, whose settings may differ."""
+        self._last = None
         self.budget.restore(scalars["budget"])
         # Scores of different strategies cannot be compared.
         if stored_text(scalars["strategy"], "selector.strategy") == self.strategy:
             self._threshold.restore(scalars["threshold"], arrays)
         self._coverage.restore(arrays)
-        self._coverage_threshold.restore(scalars["coverage_threshold"], {RECENT_SCORES: arrays[COVERAGE_SCORES]})
+        self._coverage_threshold.restore(scalars["coverage_threshold"], {RECENT_SCORES: arrays[_COVERAGE_SCORES]})
         self._surprise.restore(scalars["surprise"])
         self.requests.restore(scalars["requests"])
         self.audit.restore(scalars["audit"])

@@ -9,8 +9,8 @@ from stream_bayes.persistence.scalars import stored_float, stored_int, stored_la
 # If answers are less surprising than this on average, the urgency is the square of their ratio to it.
 SURPRISING = 0.3
 LEAST = 0.02
-# While all answers are one label, the urgency after n of them is at least (ALONE / n)^2: the other label must be found.
-ALONE = 12.0
+# While all n answers are one label, the urgency is at least (ONE_LABEL_ANSWERS / n)^2: the other one must be found.
+ONE_LABEL_ANSWERS = 12.0
 # While labels other than the most frequent one are at least this share of the answers, the urgency is at least that.
 MIXED = 0.25
 MIXED_URGENCY = 0.6
@@ -48,13 +48,14 @@ class Surprise:
 
     @property
     def one_label(self) -> bool:
-        """Whether all answers so far are one label."""
+        """Whether all answers to requests so far are one label."""
         return len(self._shares) == 1
 
-    def update(self, label: Any, surprise: float) -> None:
-        """Add an answer whose predicted probability was 1 - surprise."""
+    def update(self, label: Any, surprise: float | None) -> None:
+        """Add an answer whose predicted probability was 1 - surprise; if it is None, the label alone counts."""
         self._answers += 1
-        self._surprise += _SURPRISE_WEIGHT * (surprise - self._surprise)
+        if surprise is not None:
+            self._surprise += _SURPRISE_WEIGHT * (surprise - self._surprise)
         shares = self._shares
         kept = 1.0 - _LABEL_WEIGHT
         first = {label: _INITIAL} if not shares else {}
@@ -65,7 +66,7 @@ class Surprise:
     def _update_urgency(self) -> None:
         others = 1.0 - max(self._shares.values(), default=_INITIAL)
         mixed = MIXED_URGENCY * min(others / MIXED, 1.0) ** 2
-        alone = (ALONE / self._answers) ** 2 if self.one_label else 0.0
+        alone = (ONE_LABEL_ANSWERS / self._answers) ** 2 if self.one_label else 0.0
         self.urgency = min(max((self._surprise / SURPRISING) ** 2, mixed, alone, LEAST), 1.0)
 
     def state(self) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class LabelSettings(Section):
     strategy: Name = "variance"
     """The query strategy: one of `stream_bayes.active.STRATEGIES`."""
     coverage: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.3
-    """Share of the pace, at most, for messages that are common although few labels were requested for their like."""
+    """Share of the pace, at most, for messages that are common although few labels were requested for similar ones."""
     similarity: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
     """An observation this similar to a recent request is not requested; 1: only exact duplicates."""
     abstain_label: str | None = "unsure"

@@ -23,7 +23,7 @@ Outcome = Literal["answered", "late", "expired", "unsure", "corrected", "refused
 AUDIT = "audit"
 """The strategy of a request that was drawn at random."""
 COVERAGE = "coverage"
-"""The strategy of a request for an observation that is common although few labels were requested for its like."""
+"""The strategy of a request for an observation that is common although few labels were requested for similar ones."""
 UNSCORED = (AUDIT, COVERAGE)
 """The strategies of requests that were not chosen by their score."""
 _PREVIEW = 200

@@ -161,7 +161,7 @@ class LabelRequest(Event):
         str,
         Field(
             description="The strategy that chose it; 'audit' if it was drawn at random, 'coverage' if it is common "
-            "although few labels were requested for its like."
+            "although few labels were requested for similar ones."
         ),
     ]
     probability: Annotated[

@@ -94,7 +94,7 @@ def test_tail_in_one_line_each(scene: Scene) -> None:
     lines = scene.lines("label-requests")
     first = scene.requested[0]
     assert lines[0].split("  ")[-1].startswith(first["preview"][:50])
-    assert re.search(rf"  requested {first['id']}  (audit|epistemic) [\d.e-]+  \d+ left  w", lines[0])
+    assert re.search(rf"  requested {first['id']}  (audit|coverage|variance) [\d.e-]+  \d+ left  w", lines[0])
     assert any(line.endswith(f"  answered  {first['id']}  ham by ann") for line in lines)
     assert max(map(len, lines)) <= 160
     status = scene.lines("status")[-1]
@@ -132,7 +132,7 @@ def test_a_budget_by_the_day(tmp_path: Path, worker_command: Run) -> None:
 def test_settings_here_that_are_broken_do_not_matter(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.config.write_text(scene.config.read_text().replace('"epistemic"', '"foo"'))
+    scene.config.write_text(scene.config.read_text().replace('"variance"', '"foo"'))
     monkeypatch.chdir(tmp_path)
     code, output, _ = scene.run("inspect", tmp_path / "checkpoints")
     assert (code, "with the --config of" in output) == (0, True)
