@@ -6,6 +6,7 @@ uncertainty         the uncertainty of predictions, which strategies score
 budget              how many labels may be requested, and how fast: `LabelBudget`
 threshold           the moving quantile of recent scores that a score has to pass
 surprise            the surprise of recent answers, which sets the urgency of requests
+coverage            density-weighted sampling: which mails are common and rarely labelled
 near_duplicates     near-duplicate detection by MinHash
 requests            open and expired requests, and the values that go with them
 batch_selection     the best rows of a window together: `select_batch`

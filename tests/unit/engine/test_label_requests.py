@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from stream_bayes.engine import BatchResult, Engine
@@ -71,6 +73,23 @@ def test_a_request_has_the_variance_and_interval_of_the_prediction(name: str) ->
             told.append(request.interval_of)
     assert len(told) >= 5
     assert len(set(told)) >= {"SpamFilter": 1, "BayesianLinearRegression": 1}.get(name, 3)
+
+
+def test_mails_are_requested_for_their_coverage_and_a_replay_counts_the_same() -> None:
+    stream = Stream()
+    words = np.random.default_rng(1)
+    for number in range(900):
+        source = f"list{number % 3}" if number < 600 or number % 2 else f"new{number // 100}"
+        header = f"From: a@{source}.example\nTo: me@home.example\nList-Id: {source}\nDate: {number}\n"
+        body = bytes(words.integers(97, 123, 90).astype(np.uint8)).decode()
+        stream.observe({"raw": base64.b64encode(f"{header}\n{body}".encode()).decode()}, None, f"p{number}")
+        stream.answer(("ham", "spam")[number % 2], f"p{number}")
+    labels = {"budget": 100, "audit_fraction": 0.0, "coverage": 0.9}
+    engine, outcome = after(stream, SPAM, **labels)
+    assert counts(engine)["covered"] >= 2
+    requests = [output for output in outcome.outputs if isinstance(output, LabelRequest)]
+    assert {request.strategy for request in requests} == {"variance", "coverage"}
+    assert all(request.probability is not None and 0.0 < request.probability <= 1.0 for request in requests)
 
 
 def test_a_label_closes_its_request() -> None:

@@ -55,14 +55,14 @@ def settings_then() -> Settings:
     """Of the engines in the files."""
     learner = LearnerSettings(name="MultinomialNB", parameters={"prior_count": 0.5})
     sizes = EngineSettings(label_history=50, dedup_window=20)
-    return Settings(learner=learner, engine=sizes, labels=LabelSettings(budget=10, max_open_requests=6))
+    return Settings(learner=learner, engine=sizes, labels=LabelSettings(budget=40, max_open_requests=20))
 
 
 def engine_with_requests() -> Checkpoint:
     """An engine with label requests, of which some are answered, and with rejected records."""
     stream = Stream()
     for number in range(30):
-        text = " ".join(f"w{number * step % 97}" for step in range(1, 12))
+        text = "A: 1\nB: 2\nC: 3\nD: 4\n\n" + " ".join(f"w{number * step % 97}" for step in range(1, 12))
         stream.observe({"text": text}, ("ham", "spam")[number % 2] if number % 5 == 4 else None, f"p{number}")
         if number % 3 == 1:
             stream.answer(("ham", "spam")[number % 2], f"p{number - 1}")
