@@ -340,7 +340,8 @@ class LabelSelector:
             share = self.coverage * (_SPENT_WITHOUT_TOTAL if spent is None else spent) ** 2
             if self._coverage_rng.uniform(self.budget.seen) < _SAMPLED:
                 coverage = self._coverage.score(message) if headed else 0.0
-        own = rate * (1.0 - share) if headed else rate
+        # At a rate of 1 all labels are requested.
+        own = rate * (1.0 - share) if headed and rate < 1.0 else rate
         by_score = self._threshold.probability(candidate.score, tie, own)
         if self._surprise.one_label:
             # A learner that knows one label cannot tell where the other one is: half of the time chance decides.

@@ -24,9 +24,9 @@ FEWEST = 100
 """Bins with fewer mails are left out."""
 
 
-def measured(stream: str, budget: int) -> Predictions:
+def measured(stream: str, budget: int, seed: int = 1) -> Predictions:
     (recipe,) = [recipe for recipe in RECIPES if recipe.name == stream]
-    return predictions(recipe, Path(FOLDER), seed=1, budget=budget)
+    return predictions(recipe, Path(FOLDER), seed=seed, budget=budget)
 
 
 def uncovered(made: Predictions) -> list[str]:
@@ -56,7 +56,8 @@ def test_intervals_hold_for_all_mails_and_for_those_of_new_kinds(stream: str) ->
 def test_mail_of_a_kind_without_labels_is_not_judged_with_certainty() -> None:
     """Mailboxes of plain texts begin late, after mailing lists with long headers: almost all of their ham looked like
     spam for certain before novelty was compared with that of learned mails."""
-    made = measured("long 1", 350)
-    certain = only((made.is_new > 0.0) & (made.probability > 0.95), made)
-    assert len(certain.spam) > FEWEST
-    assert certain.spam.mean() > 0.9
+    passes = [measured("long 1", 350, seed) for seed in (1, 2, 3)]
+    certain = [only((made.is_new > 0.0) & (made.probability > 0.95), made).spam for made in passes]
+    spam = np.concatenate(certain)
+    assert len(spam) > FEWEST
+    assert spam.mean() > 0.9

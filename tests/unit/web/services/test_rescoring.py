@@ -161,7 +161,7 @@ def test_item09_large_mails_are_bounded_in_bytes(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(rescoring, "_KEPT_BYTES", 1 << 18)
     mails = [(mail.id, mail.raw + b" and more" * 20_000) for mail in mailbox(1, 100)]
     testbed = _testbed_with_requests(tmp_path, mails)
-    own = _own_scores(testbed, "epistemic")
+    own = _own_scores(testbed, "variance")
     with testbed.open() as log:
         rescoring_of = _Rescoring(testbed, log)
         places = rescoring_of.places()
