@@ -13,7 +13,7 @@ LEAST = 0.02
 ONE_LABEL_ANSWERS = 12.0
 # While labels other than the most frequent one are at least this share of the answers, the urgency is at least that.
 MIXED = 0.25
-MIXED_URGENCY = 0.2
+MIXED_URGENCY = 0.4
 # The weights of a new answer in the exponential moving averages of the surprise and of the shares of the labels.
 _SURPRISE_WEIGHT = 0.2
 _LABEL_WEIGHT = 0.1

@@ -1,12 +1,10 @@
 """A budget that lasts: kinds of mail that begin late are learned too, which rules that spend it at first cannot.
 
-`pytest -s tests/unit/active/test_drift.py` shows the figures. The stream, its budget and the thresholds are one choice
-of several. Measured with seeds 101 to 108, as the mean error on the late kinds, of the default and of first-N:
-200 labels, as here, 7 % and 71 %; 150 labels 20 % and 68 %; 100 labels, three for each kind, 37 % and 60 %: there the
-default fails too. An earlier version had 6 %, 17 % and 51 %; with twice as many borrowed words 22 %, with 1 % of mails
-whose label is a coin toss 9 %, with 4 % of them 26 %. A fixed threshold that happens to fit the stream, here 0.1, does
-well on most seeds (9 %, at worst 44 %; 7 % with twice as many borrowed words), and not at all with 4 % of coin tosses
-(60 %).
+`pytest -s -m long tests/unit/active/test_drift.py` shows the figures, means over the seeds: single ones differ by a
+factor of three. Measured with seeds 101 to 108, as the mean error on the late kinds, of the default and of first-N: 200 labels,
+as here, 8 % and 71 %; 100 labels, three for each kind, 43 % and 60 %: there the default fails too. With 4 % of mails
+whose label is a coin toss it has 8 %. A fixed threshold that happens to fit the stream, here 0.1, does well on most
+seeds (9 %, at worst 44 %; 7 % with twice as many borrowed words), and not at all with 4 % of coin tosses (60 %).
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ pytestmark = pytest.mark.long
 
 MAILS = 4000
 BUDGET = 200
-SEEDS = (1, 2, 3)
+SEEDS = tuple(range(1, 9))
 Rule = Callable[[int, LabelPredictive, int], bool]
 """Whether to ask about the mail at a place, with this predictive, after so many questions."""
 
@@ -100,19 +98,17 @@ def found() -> dict[str, list[Figures]]:
 
 
 def test_the_default_reacts_to_late_campaigns(found: dict[str, list[Figures]]) -> None:
-    for figures, full in zip(found["LabelSelector"], found["all labels"], strict=True):
-        assert figures.asked <= BUDGET
-        assert figures.left >= 0.2 * BUDGET
-        assert figures.late_error < 2 * full.late_error + 0.02
-        assert figures.early_error < full.early_error + 0.01
+    default = mean_of(found["LabelSelector"])
+    full = mean_of(found["all labels"])
+    assert all(figures.asked <= BUDGET and figures.left >= 0.2 * BUDGET for figures in found["LabelSelector"])
+    assert default.late_error < 2 * full.late_error + 0.02
+    assert default.early_error < full.early_error + 0.01
 
 
 @pytest.mark.parametrize("rule", ["first 200", "variance >= 0.01", "variance >= 0.03"])
 def test_rules_that_spend_at_first_do_not(found: dict[str, list[Figures]], rule: str) -> None:
-    for default, figures in zip(found["LabelSelector"], found[rule], strict=True):
-        assert figures.asked == BUDGET
-        assert figures.late_error > 0.15
-        assert figures.late_error > 3 * default.late_error
+    assert all(figures.asked == BUDGET and figures.late_error > 0.15 for figures in found[rule])
+    assert mean_of(found[rule]).late_error > 3 * mean_of(found["LabelSelector"]).late_error
 
 
 def test_the_test_streams_have_their_properties() -> None:
