@@ -1,10 +1,10 @@
 """A budget that lasts: kinds of mail that begin late are learned too, which rules that spend it at first cannot.
 
 `pytest -s -m long tests/unit/active/test_drift.py` shows the figures, means over the seeds: single ones differ by a
-factor of three. Measured with seeds 101 to 108, as the mean error on the late kinds, of the default and of first-N: 200 labels,
-as here, 8 % and 71 %; 100 labels, three for each kind, 43 % and 60 %: there the default fails too. With 4 % of mails
-whose label is a coin toss it has 8 %. A fixed threshold that happens to fit the stream, here 0.1, does well on most
-seeds (9 %, at worst 44 %; 7 % with twice as many borrowed words), and not at all with 4 % of coin tosses (60 %).
+factor of three. Measured with seeds 101 to 108, as the mean error on the late kinds, of the default and of first-N:
+200 labels, as here, 8 % and 71 %; 100 labels, three for each kind, 43 % and 60 %: there the default fails too. With 4 %
+of mails whose label is a coin toss it has 8 %. A fixed threshold that happens to fit the stream, here 0.1, does well on
+most seeds (9 %, at worst 44 %; 7 % with twice as many borrowed words), and not at all with 4 % of coin tosses (60 %).
 """
 
 from __future__ import annotations
