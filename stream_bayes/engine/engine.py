@@ -13,7 +13,7 @@ from stream_bayes.engine.forwarding import Routing
 from stream_bayes.engine.history import UNLABELLED, DedupWindow, Known, LabelHistory, ObservationCache, Unlabelled
 from stream_bayes.engine.label_requests import LabelRequests, label_request
 from stream_bayes.engine.metrics import RunningMetrics
-from stream_bayes.engine.model_adapter import ModelAdapter, Predictions, open_learner
+from stream_bayes.engine.model_adapter import LearningRow, ModelAdapter, Predictions, open_learner
 from stream_bayes.engine.types import BatchResult, RejectedRecord, ReplayDecisions, RequestPolicy, dead_letter
 from stream_bayes.errors import EventError, StreamBayesError
 from stream_bayes.events import InputEvent, Observation, Prediction
@@ -167,18 +167,15 @@ class Engine:
             assert not isinstance(first.before, Unlabelled)
             self.model.correct(first.content, first.before, first.label)
             return None
-        contents: list[Any] = []
-        labels: list[Known | None] = []
-        has_predictions = False
-        for planned in segment:
-            if planned.action in ("predict", "learn"):
-                contents.append(planned.content)
-                labels.append(planned.label)
-                has_predictions = has_predictions or planned.action == "predict"
-        if has_predictions:
-            return self.model.test_then_train(contents, labels, self.selector.strategy)
-        if contents:
-            self.model.learn(contents, labels)
+        rows = [
+            LearningRow(planned.content, planned.label, is_late=planned.action == "learn")
+            for planned in segment
+            if planned.action in ("predict", "learn")
+        ]
+        if not all(row.is_late for row in rows):
+            return self.model.test_then_train(rows, self.selector.strategy)
+        if rows:
+            self.model.learn(rows)
         return None
 
     def _record(

@@ -65,6 +65,15 @@ class SupportsFeaturePosteriors(Protocol):
         """The posterior of a feature; raises `NoPosterior` if there is none."""
 
 
+class LearningRow(NamedTuple):
+    """A content to predict, and then to learn if its label is known."""
+
+    content: Any
+    label: Known | None
+    is_late: bool = False
+    """Whether the label came after the observation."""
+
+
 class Predictions(NamedTuple):
     """The predictions of a batch, as columns."""
 
@@ -140,13 +149,17 @@ class ModelAdapter:
             raise InputError(message)
         return known
 
-    def test_then_train(self, contents: Sequence[Any], labels: Sequence[Known | None], strategy: str) -> Predictions:
+    def test_then_train(self, rows: Sequence[LearningRow], strategy: str) -> Predictions:
         """Predict each content in order, then learn it where its label is known; all or nothing."""
-        return self.columns(self.learn(contents, labels), strategy)
+        return self.columns(self.learn(rows), strategy)
 
-    def learn(self, contents: Sequence[Any], labels: Sequence[Known | None]) -> LabelPredictions | NumberPredictions:
+    def learn(self, rows: Sequence[LearningRow]) -> LabelPredictions | NumberPredictions:
         """Predict and learn as `test_then_train` does; gives the predictions as the learner makes them."""
-        predictions = self.learner.test_then_train(contents, labels)
+        contents = [row.content for row in rows]
+        labels = [row.label for row in rows]
+        # Labels that come late are few, and given by people.
+        options = {"remember": [row.is_late for row in rows]} if self.learner.remembers else {}
+        predictions = self.learner.test_then_train(contents, labels, **options)
         if isinstance(predictions, LabelPredictions):
             self.label_names = predictions.labels
         return predictions

@@ -21,7 +21,15 @@ from stream_bayes.active.audit import AuditEstimate
 from stream_bayes.active.strategies import needs_only_probabilities
 from stream_bayes.active.strategies import scores as strategy_scores
 from stream_bayes.evaluation.corpora import Mail
-from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, max_bytes, slice_features
+from stream_bayes.evaluation.filters import (
+    HAM,
+    SPAM,
+    FilterScores,
+    MailFilter,
+    max_bytes,
+    slice_features,
+    test_then_remember,
+)
 from stream_bayes.evaluation.label_delay import Delay, LabelSchedule, Moment
 from stream_bayes.evaluation.timing import FEATURES, LEARN, Stopwatch
 from stream_bayes.learners.base.uncertainties import Uncertainties
@@ -128,8 +136,7 @@ class ActiveLearningPass:
             end = min(end, chunk.before(self._waiting[0].due))
         labels = [*(pending.label for pending in previous), *[None] * (end - begin)]
         features = slice_features(self._filter, chunk.features, begin - len(previous), end)
-        scores = self._filter.test_then_train(features, labels)
-        check_scores(self._filter.name, len(labels), scores)
+        scores = test_then_remember(self._filter, features, labels, [label is not None for label in labels])
         kept = slice(len(previous), None)
         end = self._request(chunk, begin, self._scores(scores)[kept].tolist(), _expected(scores.log_odds[kept]))
         return scores.select(slice(len(previous), len(previous) + end - begin))
@@ -184,7 +191,7 @@ class ActiveLearningPass:
             self._record(due[-1])
         if due:
             features = self._filter.features([pending.raw for pending in due])
-            self._filter.test_then_train(features, [pending.label for pending in due])
+            test_then_remember(self._filter, features, [pending.label for pending in due], [True] * len(due))
 
     def _record(self, pending: _PendingLabel) -> None:
         self._learned.append(pending.place)

@@ -36,7 +36,15 @@ class SpamFilterAdapter:
 
     def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
         """Score each mail, then learn it if it has a label."""
-        predictions = self._learner.test_then_train(features, labels)
+        return self._scores(self._learner.test_then_train(features, labels))
+
+    def test_then_remember(self, features: Any, labels: Sequence[str | None], remember: Sequence[bool]) -> FilterScores:
+        """Score and learn as `test_then_train` does, and remember some mails where the learner can."""
+        if not getattr(self._learner, "remembers", False):
+            return self.test_then_train(features, labels)
+        return self._scores(self._learner.test_then_train(features, labels, remember=remember))
+
+    def _scores(self, predictions: Any) -> FilterScores:
         members = dict(zip(predictions.members, predictions.member_log_odds.T, strict=True))
         return FilterScores(predictions.spam_log_odds, members, predictions)
 

@@ -41,10 +41,11 @@ class FilterScores(NamedTuple):
 class MailFilter(Protocol):
     """A spam filter as the protocol runs it; `features` and `test_then_train` are timed apart.
 
-    Three more are used where a filter has them: `prepare()`, called once before the first mail, is timed with the
+    Four more are used where a filter has them: `prepare()`, called once before the first mail, is timed with the
     making of the filter; `max_bytes`, if it is a number, says that no more of a mail is looked at, so that no more is
-    kept of mails that are learned later; and `part(features, begin, end)` gives the features of some of the mails,
-    where they are not a sequence.
+    kept of mails that are learned later; `part(features, begin, end)` gives the features of some of the mails, where
+    they are not a sequence; and `test_then_remember(features, labels, remember)` is told besides which labels were
+    requested or came late, so that they are few.
     """
 
     name: str
@@ -68,6 +69,18 @@ def max_bytes(mail_filter: MailFilter) -> int | None:
     """The number of bytes of a mail that the filter uses; None if it uses all of them or does not say."""
     limit: int | None = getattr(mail_filter, "max_bytes", None)
     return limit
+
+
+def test_then_remember(
+    mail_filter: MailFilter, features: Any, labels: Sequence[str | None], remember: Sequence[bool]
+) -> FilterScores:
+    """The scores of mails before each is learned, also in the memory of the filter, if it has one."""
+    own = getattr(mail_filter, "test_then_remember", None)
+    scores: FilterScores = (
+        mail_filter.test_then_train(features, labels) if own is None else own(features, labels, remember)
+    )
+    check_scores(mail_filter.name, len(labels), scores)
+    return scores
 
 
 def slice_features(mail_filter: MailFilter, features: Any, begin: int, end: int) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from stream_bayes.evaluation.active_learning import ActiveLearningPass, RequestCounts
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.feedback import Feedback, FeedbackRegime
-from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, check_scores, max_bytes, prepare
+from stream_bayes.evaluation.filters import HAM, SPAM, FilterScores, MailFilter, max_bytes, prepare, test_then_remember
 from stream_bayes.evaluation.stream import Stream
 from stream_bayes.evaluation.timing import FEATURES, LEARN, MAKE, READ, Stopwatch, memory_mb
 from stream_bayes.typing import BoolArray, FloatArray
@@ -203,8 +203,9 @@ class _ScheduledPass:
         with self._watch.stage(FEATURES):
             features = self._filter.features([row.raw for row in rows])
         with self._watch.stage(LEARN):
-            scores = self._filter.test_then_train(features, [row.label for row in rows])
-        check_scores(self._filter.name, len(rows), scores)
+            # A label in a row of its own is late.
+            late = [not row.scored for row in rows]
+            scores = test_then_remember(self._filter, features, [row.label for row in rows], late)
         scored = np.array([row.scored for row in rows], dtype=np.bool_)
         return scores.select(scored), [row.place for row in rows if row.label is not None]
 

@@ -45,7 +45,8 @@ def _use_learner(name: str) -> None:
     stream = events(learner)
     model = taught(learner, stream)
     x, y = stream[0]
-    model.learn_many([x], [y])
+    options = {"remember": [True]} if learner.remembers else {}
+    model.learn_many([x], [y], **options)
     model.predictive_one(x)
     if model.is_additive:
         model.merge(taught(learner, stream))

@@ -35,10 +35,11 @@ from stream_bayes.typing import FloatArray, IntArray
 # Of the views with steps, the first three: how much of the counts' log-odds the steps take as given.
 TAKEN = (0.35, 0.2, 0.2)
 STEPPED = len(TAKEN)
-# Columns of the scores: counts of all views, then steps, then the Bayesian weights.
+# Columns of the scores: counts of all views, then steps, the Bayesian weights, and the margin (`kernels.mail.margin`).
 STEPS = VIEWS
 POSTERIOR = VIEWS + STEPPED
-MEMBERS = POSTERIOR + 1
+MEMORY = POSTERIOR + 1
+MEMBERS = MEMORY + 1
 LARGEST_INPUT = 10.0
 
 
@@ -85,7 +86,8 @@ def value_of(features: Buckets) -> float:
 def is_used(used: IntArray, view: int) -> bool:
     """Whether a member looks at a view."""
     stepped = view < STEPPED and used[STEPS + view] >= 0
-    return bool(used[view] >= 0 or stepped or (view == 0 and used[POSTERIOR] >= 0))
+    remembered = view < STEPPED and used[MEMORY] >= 0
+    return bool(used[view] >= 0 or stepped or remembered or (view == 0 and used[POSTERIOR] >= 0))
 
 
 @kernel
@@ -190,7 +192,8 @@ def fold_mails(
     """Score each mail, then learn it where its outcome is known; `rows` are the mails in their order.
 
     `used` is the place of each member among the weights of the fusion, -1 for one that is left out; `others` are the
-    log-odds of members that are not compiled. `spread` is the variance of the fused log-odds, and the novelty.
+    log-odds of members that are not compiled. The last column of `scores` is given, the rest is written. `spread` is
+    the variance of the fused log-odds, and the novelty.
     """
     width = len(target)
     vector = np.ones(width)

@@ -58,6 +58,8 @@ class Learner(base.Estimator):
     """Whether it takes whole messages as bytes; other learners are given the words of a message."""
     has_fixed_labels: ClassVar[bool] = False
     """Whether it takes no other labels than its `classes`."""
+    remembers: ClassVar[bool] = False
+    """Whether it can remember events, so that `test_then_train` takes `remember`, a truth value for each."""
     decision_parameters: ClassVar[tuple[str, ...]] = ()
     """The constructor parameters that decide between actions and do not shape what is learned."""
     posterior_kinds: ClassVar[tuple[str, ...]] = ()

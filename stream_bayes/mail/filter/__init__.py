@@ -7,6 +7,7 @@ external_members    classifiers of river as members
 predictions         MailPredictions: predictions for a batch of mails
 explanation         contributions of words, hosts and senders to the log-odds
 feature_posteriors  probability of spam among the mails with a word, host or sender
+labelled_memory     memory of labelled mails, with a support vector machine that is optimal over them
 learned_mails       record of the mails that a filter has learned
 """
 

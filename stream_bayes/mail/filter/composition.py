@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.mail.decode import MAX_TEXT
 from stream_bayes.kernels.mail.features import Shape
 from stream_bayes.kernels.mail.fold import MEMBERS as MEMBER_COUNT
-from stream_bayes.typing import FloatArray
-from stream_bayes.validation import whole
+from stream_bayes.kernels.mail.margin import MARGIN_VIEWS
+from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.validation import truth, whole
 
 
 class CompiledMember(NamedTuple):
@@ -36,12 +37,15 @@ MEMBERS = {
     "word steps": CompiledMember(0.5, 2.0, shared=True),
     "structure steps": CompiledMember(0.5, 2.0, shared=True),
     "gram weights": CompiledMember(3.0, 0.1, shared=False),
+    "memory": CompiledMember(3.0, 0.5, shared=False),
 }
+VIEW_NAMES = ("gram", "word", "structure", "senders", "hosts")
 ALL_MEMBERS = tuple(MEMBERS)
 LIGHT_MEMBERS = ("word counts", "word steps")
 SCALES = np.array([member.scale for member in MEMBERS.values()])
 assert len(MEMBERS) == MEMBER_COUNT
 
+MAX_MEMORY = 4000
 FEWEST_BUCKETS = 2**10
 MAX_BUCKETS = 2**26
 MAX_REPETITIONS = 1000
@@ -67,9 +71,17 @@ def places_of(members: Sequence[str]) -> IntArray:
     return np.array([members.index(name) if name in members else -1 for name in MEMBERS], dtype=np.int64)
 
 
+def views_of(members: Iterable[str]) -> set[str]:
+    """The views that these members look at."""
+    views = {name.split()[0] for name in members}
+    if "memory" in views:
+        views.update(VIEW_NAMES[:MARGIN_VIEWS])
+    return views & set(VIEW_NAMES)
+
+
 def shape_of(members: Sequence[str], buckets: int, head: int, tail: int, text: int, pairs: bool) -> Shape:
     """The features that these members look at."""
-    views = {name.split()[0] for name in members}
+    views = views_of(members)
     head, tail = (head, tail) if "gram" in views else (0, 0)
     sources = not views.isdisjoint(("structure", "senders", "hosts"))
     return Shape(buckets.bit_length() - 1, head, tail, text if sources or "word" in views else 0, pairs, sources)
@@ -93,6 +105,15 @@ def check_buckets(buckets: Any) -> int:
     raise ParameterError(message)
 
 
+def check_memory(value: Any) -> int:
+    """The number of mails that are remembered."""
+    number = int(whole("memory", value, ParameterError))
+    if 0 <= number <= MAX_MEMORY:
+        return number
+    message = f"memory must lie between 0 and {MAX_MEMORY}; got {shown(value)}"
+    raise ParameterError(message)
+
+
 def check_bytes(name: str, value: Any) -> int:
     """How much of a text is taken."""
     number = int(whole(name, value, ParameterError))
@@ -100,6 +121,17 @@ def check_bytes(name: str, value: Any) -> int:
         return number
     message = f"{name} must lie between 0 and {MAX_TEXT}; got {shown(value)}"
     raise ParameterError(message)
+
+
+def check_remember(mails: int, remember: Iterable[Any] | None) -> BoolArray:
+    """Whether each mail goes into the memory."""
+    if remember is None:
+        return np.zeros(mails, dtype=np.bool_)
+    flags = [truth("remember", flag) for flag in remember]
+    if len(flags) != mails:
+        message = f"remember has one entry for each mail; got {len(flags)} for {mails}"
+        raise InputError(message)
+    return np.array(flags, dtype=np.bool_)
 
 
 def check_repetitions(weights: FloatArray) -> IntArray:

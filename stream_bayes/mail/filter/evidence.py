@@ -11,9 +11,9 @@ from scipy.special import digamma
 from stream_bayes.kernels.mail.evidence import GRADIENT, HAM, LOST, MEAN, SPAM, WEIGHT, Table
 from stream_bayes.kernels.mail.fold import STEPPED, Evidence
 from stream_bayes.kernels.mail.sources import FEW_BITS
+from stream_bayes.mail.filter.composition import VIEW_NAMES, views_of
 from stream_bayes.persistence.snapshot import Arrays
 
-VIEW_NAMES = ("gram", "word", "structure", "senders", "hosts")
 # Grams have two numbers more, and rows that do not cross a line of the cache.
 WIDTHS = (8, 4, 4, 4, 4)
 # Of the Beta prior of every bucket, on both sides.
@@ -32,11 +32,11 @@ _ROUNDING = 1e-9
 def new_evidence(buckets: int, members: Collection[str]) -> Evidence:
     """Empty tables; a view that no member uses has no table."""
     tables: dict[str, Table] = {}
+    views = views_of(members)
     for name, width in zip(VIEW_NAMES, WIDTHS, strict=True):
         rows = buckets if name in VIEW_NAMES[:2] else 2**FEW_BITS
-        used = any(member.split()[0] == name for member in members)
         # Zeros that were never written take no memory.
-        tables[name] = np.zeros((rows if used else 0, width), dtype=np.float32)
+        tables[name] = np.zeros((rows if name in views else 0, width), dtype=np.float32)
     return Evidence(
         grams=tables["gram"],
         words=tables["word"],

@@ -18,7 +18,8 @@ from scipy.special import expit
 
 from stream_bayes.kernels.mail.evidence import BIAS_INPUT, DOUBTED, HAM, MEAN, SPAM, WEIGHT, Table
 from stream_bayes.kernels.mail.features import GRAMS, VIEWS, Shape
-from stream_bayes.kernels.mail.fold import LARGEST_INPUT, POSTERIOR, STEPPED, STEPS, TAKEN, Evidence
+from stream_bayes.kernels.mail.fold import LARGEST_INPUT, MEMORY, POSTERIOR, STEPPED, STEPS, TAKEN, Evidence
+from stream_bayes.kernels.mail.margin import BIAS, MARGIN_VIEWS, SHARES
 from stream_bayes.learners.base.explanation import EventExplanation, FeatureContribution
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.fusion.weights import LogisticWeights
@@ -26,6 +27,7 @@ from stream_bayes.mail.features.batch import MailBatch
 from stream_bayes.mail.features.named import named_features
 from stream_bayes.mail.filter.composition import MEMBERS, SCALES, places_of
 from stream_bayes.mail.filter.evidence import LOGS, PRIOR_COUNT, tables_of
+from stream_bayes.mail.filter.labelled_memory import LabelledMemory
 from stream_bayes.mail.filter.predictions import MailPredictions
 from stream_bayes.posteriors import Beta
 from stream_bayes.typing import FloatArray
@@ -45,6 +47,13 @@ LESS_THAN_ALL = "a smaller share than of all mails"
 MORE_THAN_ALL = "a larger share than of all mails"
 
 Counts = NDArray[np.uint32]
+
+
+class Knowledge(NamedTuple):
+    """What a filter has learned, but for the fusion."""
+
+    evidence: Evidence
+    memory: LabelledMemory
 
 
 class Contribution(NamedTuple):
@@ -145,7 +154,7 @@ def explain(
     batch: MailBatch,
     predictions: MailPredictions,
     members: Sequence[str],
-    evidence: Evidence,
+    knowledge: Knowledge,
     fusion: LogisticWeights,
     top: int = SHOWN,
 ) -> Explanation:
@@ -160,14 +169,14 @@ def explain(
     rates = _rates(log_odds, scores, members, fusion)
     gains = np.zeros(len(MEMBERS))
     gains[places_of(members) >= 0] = rates[: len(members)]
-    found = _named_shares(batch, evidence, gains)
+    found = _named_shares(batch, knowledge, gains)
     below = [(_OTHERS[one.kind.rpartition(": ")[2]], one.log_odds) for one in found[most:]]
     outside = zip(predictions.members[others], (rates[:-1] * scores)[others].tolist(), strict=True)
     rest: dict[str, float] = {}
-    for name, part in (*below, *_nameless(batch, evidence, gains), *outside, (INTERCEPT_SHARE, float(rates[-1]))):
+    for name, part in (*below, *_nameless(batch, knowledge, gains), *outside, (INTERCEPT_SHARE, float(rates[-1]))):
         rest[name] = rest.get(name, 0.0) + part
     return Explanation(
-        log_odds, float(expit(log_odds)), tuple(one.share(evidence.totals) for one in found[:most]), rest
+        log_odds, float(expit(log_odds)), tuple(one.share(knowledge.evidence.totals) for one in found[:most]), rest
     )
 
 
@@ -185,10 +194,11 @@ def _rates(log_odds: float, scores: FloatArray, members: Sequence[str], fusion: 
     return moderation * rates
 
 
-def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> list[_FoundFeature]:
+def _named_shares(batch: MailBatch, knowledge: Knowledge, gains: FloatArray) -> list[_FoundFeature]:
     """The shares of features that have names and that some mail had, the largest first."""
     views = range(GRAMS + 1, VIEWS)
-    parts = {view: _parts(view, batch, evidence, gains) for view in views if len(tables_of(evidence)[view])}
+    tables = tables_of(knowledge.evidence)
+    parts = {view: _parts(view, batch, knowledge, gains) for view in views if len(tables[view])}
     found: dict[tuple[str, str, int], _FoundFeature] = {}
     for view, bucket, kind, text in named_features(batch.raws[0], cast(Shape, batch.shape)):
         if view not in parts:
@@ -203,24 +213,27 @@ def _named_shares(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> li
     return sorted((one for one in found.values() if one.ham + one.spam), key=lambda one: -abs(one.log_odds))
 
 
-def _nameless(batch: MailBatch, evidence: Evidence, gains: FloatArray) -> Iterator[tuple[str, float]]:
-    if len(evidence.grams):
-        yield GRAM_SHARE, math.fsum(part for part, _, _ in _parts(GRAMS, batch, evidence, gains).values())
-    if gains[STEPS : STEPS + STEPPED].any():
-        yield BIAS_SHARE, BIAS_INPUT * float(gains[STEPS : STEPS + STEPPED] @ evidence.biases[:, 0])
+def _nameless(batch: MailBatch, knowledge: Knowledge, gains: FloatArray) -> Iterator[tuple[str, float]]:
+    if len(knowledge.evidence.grams):
+        yield GRAM_SHARE, math.fsum(part for part, _, _ in _parts(GRAMS, batch, knowledge, gains).values())
+    if gains[STEPS : STEPS + STEPPED].any() or gains[MEMORY]:
+        steps = BIAS_INPUT * float(gains[STEPS : STEPS + STEPPED] @ knowledge.evidence.biases[:, 0])
+        yield BIAS_SHARE, steps + BIAS * float(gains[MEMORY]) * knowledge.memory.bias
 
 
-def _parts(view: int, batch: MailBatch, evidence: Evidence, gains: FloatArray) -> dict[int, tuple[float, int, int]]:
+def _parts(view: int, batch: MailBatch, knowledge: Knowledge, gains: FloatArray) -> dict[int, tuple[float, int, int]]:
     """For each bucket of a view: its contribution to the log-odds, and the numbers of its ham and spam mails."""
     buckets = batch.hashed[batch.view_starts[view] : batch.view_starts[view + 1]]
-    rows = tables_of(evidence)[view][buckets]
+    rows = tables_of(knowledge.evidence)[view][buckets]
     counts = rows.view(np.uint32)[:, HAM : SPAM + 1]
-    found = _evidence(counts, evidence.totals)
+    found = _evidence(counts, knowledge.evidence.totals)
     parts = gains[view] * found
     if view < STEPPED:
         parts += gains[STEPS + view] * (rows[:, WEIGHT] + TAKEN[view] * found)
     if view == GRAMS:
         parts += gains[POSTERIOR] * rows[:, MEAN]
+    if view < MARGIN_VIEWS and len(knowledge.memory):
+        parts += gains[MEMORY] * math.sqrt(SHARES[view]) * knowledge.memory.weights[view][buckets]
     parts /= math.sqrt(len(buckets) + 1.0)
     return dict(zip(buckets.tolist(), zip(parts.tolist(), *counts.T.tolist(), strict=True), strict=True))
 

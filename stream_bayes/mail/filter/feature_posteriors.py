@@ -15,6 +15,7 @@ from stream_bayes.learners.base.labels import Label, as_key
 from stream_bayes.learners.base.named_posterior import NamedPosterior
 from stream_bayes.mail.features.batch import Mail, MailBatch
 from stream_bayes.mail.features.named import ADDRESS_PARTS, named_features
+from stream_bayes.mail.filter.composition import views_of
 from stream_bayes.mail.filter.evidence import PRIOR_COUNT
 from stream_bayes.mail.filter.explanation import Explanation
 from stream_bayes.mail.render.sanitize import visible
@@ -66,7 +67,7 @@ def feature_posterior(learner: ExplainingFilter, kind: str, text: str) -> NamedP
     """
     line = " ".join(text.lower().split())
     prefix, _, plain = kind.rpartition(": ")
-    views = {member.split()[0] for member in learner.members}
+    views = views_of(learner.members)
     if plain not in _MEMBERS or not 0 < len(line) <= _LONGEST or (prefix and not _NAME.fullmatch(prefix)):
         message = f"no posterior of {visible(kind, 40)} {visible(text, 40)!r}: ask about a {', a '.join(FEATURE_KINDS)}"
         raise NoPosterior(message)

@@ -54,7 +54,7 @@ class LearnedMails:
             return Change.UNCHANGED
         label = model.classes[spam]
         if before is None:
-            model.learn_one(raw, label)
+            model.learn_one(raw, label, remember=True)
         else:
             model.relearn_one(raw, label)
         self._note(digest, spam=spam)

@@ -80,3 +80,17 @@ def test_labels_that_look_alike_are_distinguished() -> None:
         last = predictions(outcome)[-1]
         assert last.probabilities is not None
         assert set(last.probabilities) == {"1", '"1"', '"true"', '"\\"1\\""', "a"}, "1 and True are one label"
+
+
+@pytest.mark.parametrize("cut", [1, 10])
+def test_mails_with_late_labels_and_corrections_are_remembered(cut: int) -> None:
+    stream = Stream()
+    stream.observe({"text": "lunch at noon?"}, "ham", "with its label")
+    stream.observe({"text": "cheap pills"}, None, "late")
+    stream.observe({"text": "minutes of the meeting"}, None, "never")
+    stream.answer("ham", "late")
+    stream.answer("spam", "late")
+    engine, outcome = run(settings_for(KINDS["SpamFilter"]), stream, (cut,))
+    assert codes(outcome) == []
+    assert engine.counts == {"predict": 3, "learn": 1, "correct": 1}
+    assert engine.model.learner.state().arrays["memory.signs"].tolist() == [1.0]

@@ -13,7 +13,7 @@ from scipy.special import expit
 from stream_bayes.active import Candidate, Expected, LabelBudget, LabelSelector
 from stream_bayes.active.strategies import scores
 from stream_bayes.errors import CorpusError, ParameterError
-from stream_bayes.evaluation import active_learning
+from stream_bayes.evaluation import active_learning, filters
 from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.factory import open_filter
 from stream_bayes.evaluation.feedback import DEFAULT_STRATEGY, PACED, STRATEGIES, FeedbackRegime
@@ -59,7 +59,7 @@ class Plain:
             place = self.waiting.popleft()[1]
             mail = self.mails[place]
             self.selector.answered(place, mail.label)
-            self.model.test_then_train(self.model.features([mail.raw]), [mail.label])
+            filters.test_then_remember(self.model, self.model.features([mail.raw]), [mail.label], [True])
             self.learned.add(place)
 
     def asks(self, place: int, clock: int) -> bool:

@@ -24,6 +24,7 @@ from stream_bayes.mail.filter.explanation import (
     MORE_THAN_ALL,
     Contribution,
     Explanation,
+    Knowledge,
     _FoundFeature,
     explain,
 )
@@ -36,7 +37,8 @@ BOTH_WORDS = ["the", "and", "please", "at", "re"]
 
 def explained(model: SpamFilter, mail: Mail, top: int = 15) -> Explanation:
     batch = model.batch([mail])
-    return explain(batch, model.predictive_many(batch), model.members, model._evidence, model._fusion, top)
+    knowledge = Knowledge(model._evidence, model._memory)
+    return explain(batch, model.predictive_many(batch), model.members, knowledge, model._fusion, top)
 
 
 def generated(generator: np.random.Generator, spam: bool) -> str:
@@ -264,7 +266,8 @@ def test_item11_a_share_against_its_counts_is_explained_in_words() -> None:
     batch = model.batch([mail])
     turned = LogisticWeights(-np.abs(model._fusion.mean()), 1.0)
     for fusion in (model._fusion, turned):
-        why = explain(batch, model.predictive_many(batch), model.members, model._evidence, fusion, 200)
+        knowledge = Knowledge(model._evidence, model._memory)
+        why = explain(batch, model.predictive_many(batch), model.members, knowledge, fusion, 200)
         against = [share for share in why.shares if share.log_odds * (2 * share.spam - share.mails) < 0.0]
         assert [share for share in why.shares if share.note] == against
     words = [share for share in against if share.spam == share.mails >= 8]
