@@ -2,7 +2,7 @@
 
 Counts and steps learn a mail once and never look at it again, so their evidence is skewed where labels were requested
 for what was doubtful. The weights of a support vector machine depend on the mails near its margin only, however often
-their like was requested. They are optimal again after each label, at a cost of 5 to 15 ms when the memory is full.
+their like was requested. They are optimal again after each label, at a cost of about 10 ms when the memory is full.
 """
 
 from __future__ import annotations

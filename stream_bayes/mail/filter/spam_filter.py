@@ -50,7 +50,7 @@ class SpamFilter(Classifier):
         Classifiers from elsewhere that take part too: tuples of (name, classifier, "texts" or "numbers").
     buckets
         Into how many the grams and the words are hashed: 48 bytes each, 192 MiB by default, and 12 MiB for the rest
-        (`memory_bytes`). Once a mail is remembered it is 33 MiB more, and about 20 KB for each such mail.
+        (`memory_bytes`). Once a mail is remembered it is 33 MiB more, and about 13 KB for each such mail.
     head_bytes, tail_bytes
         How much of both ends of the decoded text becomes grams.
     text_bytes
@@ -81,7 +81,7 @@ class SpamFilter(Classifier):
 
     A mail that is learned with `remember` is also kept in the memory, until that is full. There it has the values
     sqrt(s / (k + 1)) with s = .5, .35, .15 for grams, words and structure; the weights w of the member "memory"
-    minimise w'w / 2 + 10 sum of max(0, 1 - y w'x) over all mails there, again after each. That costs 5 to 15 ms a mail
+    minimise w'w / 2 + 10 sum of max(0, 1 - y w'x) over all mails there, again after each. That costs about 10 ms a mail
     when the memory is almost full, so it is for labels that people give: on request, or late.
     At most 64,000 bytes of a mail are looked at and 16,000 bytes of its text used, so time and memory are bounded.
 
