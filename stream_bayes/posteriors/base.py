@@ -1,4 +1,4 @@
-"""Mixins of posteriors: value semantics, quantile functions, credible intervals, densities and Bayes actions."""
+"""Mixins of posteriors: value semantics, densities, quantile functions, credible intervals and plots."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, cast, get_args, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from stream_bayes import notebook_html
+from stream_bayes import notebook_html, plots
 from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
-from stream_bayes.typing import FloatArray
-from stream_bayes.validation import finite, non_negative, number_or_infinity, positive, refuse, tail_beyond
+from stream_bayes.typing import FloatArray, IntArray
+from stream_bayes.validation import numbers_or_infinities, proper_fractions, refuse, tail_beyond, whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
+    "Continuous",
+    "CountDistribution",
     "Decidable",
-    "FloatArray",
     "LatentProbability",
     "Loss",
     "Quantiles",
     "ScalarPosterior",
     "Value",
-    "finite",
-    "non_negative",
-    "positive",
+    "VectorPosterior",
 ]
 
 Loss = Literal["squared", "absolute", "zero-one"]
@@ -126,25 +129,32 @@ class Decidable(Value, Generic[Estimate]):
 
 
 class Quantiles(Value):
-    """Mixin: median and equal-tailed intervals from the inverse of both tails."""
+    """Mixin: median, equal-tailed intervals and plot, from the inverse of both tails."""
 
     __slots__ = ()
 
     @abstractmethod
-    def _lower(self, tail: float) -> float:
-        """The number with this probability below it."""
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        """The number with each of these probabilities below it."""
 
     @abstractmethod
-    def _upper(self, tail: float) -> float:
-        """The number with this probability above it."""
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        """The number with each of these probabilities above it."""
 
     @abstractmethod
-    def _cdf(self, x: float) -> float:
-        """The probability of a number of at most x, for x that is not NaN."""
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        """The probability of a number of at most each x, none of which is NaN."""
 
-    def cdf(self, x: float) -> float:
-        """Return the cumulative distribution function: the probability of a number of at most x."""
-        return self._cdf(number_or_infinity("x", x, InputError))
+    @overload
+    def cdf(self, x: float) -> float: ...
+    @overload
+    def cdf(self, x: Sequence[float] | FloatArray) -> FloatArray: ...
+    def cdf(self, x: float | Sequence[float] | FloatArray) -> float | FloatArray:
+        """Return the cumulative distribution function: the probability of a number of at most x, or of each x."""
+        points = numbers_or_infinities("x", x, InputError)
+        with np.errstate(all="ignore"):
+            value = self._cdf(points)
+        return value if points.ndim else float(value)
 
     @property
     def std(self) -> float:
@@ -154,17 +164,35 @@ class Quantiles(Value):
     @property
     def median(self) -> float:
         """The number with half of the probability on each side."""
-        return self._lower(0.5)
+        return float(self._lower(np.asarray(0.5)))
 
-    def quantile(self, probability: float) -> float:
-        """Return the number below which the given probability lies."""
-        above = tail_beyond(probability)
-        return self._lower(float(probability)) if probability <= 0.5 else self._upper(above)
+    @overload
+    def quantile(self, probability: float) -> float: ...
+    @overload
+    def quantile(self, probability: Sequence[float] | FloatArray) -> FloatArray: ...
+    def quantile(self, probability: float | Sequence[float] | FloatArray) -> float | FloatArray:
+        """Return the number below which a probability lies, or each of an array: the inverse of `cdf`."""
+        below = proper_fractions("mass", probability)
+        if below.ndim == 0:
+            return float(self._lower(below) if below <= 0.5 else self._upper(1.0 - below))
+        return np.where(below <= 0.5, self._lower(np.minimum(below, 0.5)), self._upper(np.minimum(1.0 - below, 0.5)))
 
     def interval(self, mass: float = 0.95) -> tuple[float, float]:
         """Return the equal-tailed credible interval: (1 - mass) / 2 of the probability on either side."""
         tail = tail_beyond(mass) / 2.0
-        return self._lower(tail), self._upper(tail)
+        return self._between(tail, tail)
+
+    def _between(self, below: float, above: float) -> tuple[float, float]:
+        """The interval with these probabilities below and above it."""
+        return float(self._lower(np.asarray(below))), float(self._upper(np.asarray(above)))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the density (of a count: the probabilities) with the mean and the 90 % interval.
+
+        It is drawn into `ax`, or without one into the current axes, so that a second call draws over the first. Needs
+        matplotlib, the extra `plots`.
+        """
+        return plots.draw_distribution(cast("Any", self), type(self).__name__, ax)
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the density, the parameters, the mean and the 90 % interval."""
@@ -178,7 +206,42 @@ class Quantiles(Value):
         return notebook_html.card(type(self).__name__, rows, notebook_html.distribution_figure(drawn))
 
 
-class ScalarPosterior(Quantiles, Decidable[float]):
+class CountDistribution(Quantiles):
+    """Mixin: a distribution of a count 0, 1, 2, ..., which has probabilities and no density."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _log_pmf(self, k: float) -> float:
+        """The natural logarithm of the probability of a count."""
+
+    @overload
+    def log_pmf(self, count: int) -> float: ...
+    @overload
+    def log_pmf(self, count: Sequence[int] | IntArray) -> FloatArray: ...
+    def log_pmf(self, count: int | Sequence[int] | IntArray) -> float | FloatArray:
+        """Return the natural logarithm of the probability of a count, or of each count of an array.
+
+        By the saddle point (Loader 2000): no difference of large numbers is taken, so that the digits stay at any
+        parameters.
+        """
+        if not isinstance(count, (Sequence, np.ndarray)):
+            return self._log_pmf(whole("count", count))
+        counts = np.asarray(count, dtype=object)
+        values = [self._log_pmf(whole("count", one)) for one in counts.ravel().tolist()]
+        return np.array(values, dtype=np.float64).reshape(counts.shape)
+
+    @overload
+    def pmf(self, count: int) -> float: ...
+    @overload
+    def pmf(self, count: Sequence[int] | IntArray) -> FloatArray: ...
+    def pmf(self, count: int | Sequence[int] | IntArray) -> float | FloatArray:
+        """Return the probability of a count, or of each count of an array."""
+        value = self.log_pmf(count)
+        return np.exp(value) if isinstance(value, np.ndarray) else math.exp(value)
+
+
+class Continuous(Quantiles):
     """Mixin: a distribution of one number that has a density."""
 
     __slots__ = ()
@@ -204,10 +267,16 @@ class ScalarPosterior(Quantiles, Decidable[float]):
     def density(self, x: Sequence[float] | FloatArray) -> FloatArray: ...
     def density(self, x: float | Sequence[float] | FloatArray) -> float | FloatArray:
         """Return the density at a number, or at each number of an array."""
-        points = np.asarray(x, dtype=np.float64)
+        value = self.log_density(x)
         with np.errstate(all="ignore"):
-            value: FloatArray = np.exp(self._log_density(points))
-        return value if points.ndim else float(value)
+            height: FloatArray = np.exp(value)
+        return height if isinstance(value, np.ndarray) else float(height)
+
+
+class ScalarPosterior(Continuous, Decidable[float]):
+    """Mixin: a distribution of one number that has a density and a best guess."""
+
+    __slots__ = ()
 
     def _shortest(self, outside: float) -> tuple[float, float]:
         """Return the interval of a unimodal density with `outside` beyond it whose ends are equally dense.
@@ -218,10 +287,88 @@ class ScalarPosterior(Quantiles, Decidable[float]):
         high = outside
         for _ in range(50):
             tail = 0.5 * (low + high)
-            ends = self._lower(tail), self._upper(outside - tail)
+            ends = self._between(tail, outside - tail)
             at_left, at_right = self.log_density(ends)
             low, high = (tail, high) if at_right > at_left else (low, tail)
         return ends
+
+
+class VectorPosterior(Decidable[Estimate]):
+    """Mixin: a distribution of several numbers, with a joint density and the distribution of each number on its own."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _marginals(self) -> Sequence[Any]:
+        """The distribution of each number on its own."""
+
+    @abstractmethod
+    def _log_density(self, rows: FloatArray) -> FloatArray:
+        """The logarithm of the joint density at each row of a matrix."""
+
+    def _rows(self, x: ArrayLike) -> FloatArray:
+        """Vectors along the last axis, of as many numbers as the distribution has."""
+        size = len(self._marginals())
+        rows = numbers_or_infinities("x", x, InputError)
+        if rows.ndim == 0 or rows.shape[-1] != size:
+            raise refuse("x", f"a vector of {size} numbers, or an array of such rows", x, InputError)
+        return rows
+
+    def _finite_rows(self, x: ArrayLike) -> FloatArray:
+        rows = self._rows(x)
+        if not np.isfinite(rows).all():
+            raise refuse("x", "finite numbers", x, InputError)
+        return rows
+
+    @overload
+    def log_density(self, x: Sequence[float]) -> float: ...
+    @overload
+    def log_density(self, x: ArrayLike) -> Any: ...
+    def log_density(self, x: ArrayLike) -> Any:
+        """Return the natural logarithm of the joint density at a vector, or at each row of an array."""
+        rows = self._finite_rows(x)
+        with np.errstate(all="ignore"):
+            values = self._log_density(rows.reshape(-1, rows.shape[-1])).reshape(rows.shape[:-1])
+        return values if values.ndim else float(values)
+
+    @overload
+    def density(self, x: Sequence[float]) -> float: ...
+    @overload
+    def density(self, x: ArrayLike) -> Any: ...
+    def density(self, x: ArrayLike) -> Any:
+        """Return the joint density at a vector, or at each row of an array."""
+        values = self.log_density(x)
+        with np.errstate(all="ignore"):
+            return np.exp(values) if isinstance(values, np.ndarray) else float(np.exp(values))
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return for each number on its own the probability of at most x; along the last axis as in `x`."""
+        rows = self._rows(x)
+        parts = [marginal.cdf(rows[..., place]) for place, marginal in enumerate(self._marginals())]
+        return np.stack(parts, axis=-1)
+
+    def quantile(self, probability: float | Sequence[float] | FloatArray) -> FloatArray:
+        """Return for each number on its own that below which a probability lies; along the last axis."""
+        below = proper_fractions("mass", probability)
+        return np.stack([marginal.quantile(below) for marginal in self._marginals()], axis=-1)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean and the 90 % interval of each number on its own.
+
+        It is drawn into `ax`, or without one into the current axes. Needs matplotlib, the extra `plots`.
+        """
+        estimates = {f"[{place}]": marginal for place, marginal in enumerate(self._marginals())}
+        return plots.draw_intervals(estimates, type(self).__name__, ax)
+
+    def _repr_html_(self) -> Html:
+        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
+        rows = self._parameters()
+        rows["mean, 90 % interval"] = ""
+        marginals = self._marginals()
+        means = [marginal.mean for marginal in marginals]
+        intervals = [marginal.interval(notebook_html.MASS) for marginal in marginals]
+        rows.update(notebook_html.coordinates(means, intervals))
+        return notebook_html.card(type(self).__name__, rows)
 
 
 class LatentProbability(Quantiles):
