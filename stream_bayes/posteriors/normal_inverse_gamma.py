@@ -12,7 +12,7 @@ from scipy.special import digamma, gammaln
 
 from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
-from stream_bayes.posteriors.base import Decidable, Quantiles
+from stream_bayes.posteriors.base import Quantiles
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
 from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
 from stream_bayes.typing import FloatArray
@@ -33,7 +33,7 @@ class _NormalInverseGammaFields(NamedTuple):
     """Scale of the distribution of the variance: half the sum of squares seen."""
 
 
-class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields):
+class NormalInverseGamma(Quantiles, _NormalInverseGammaFields):
     """Normal-inverse-gamma distribution: the posterior of the mean mu and the variance s2 of normal observations.
 
     mu given s2 is N(mean, s2 / strength), s2 is InverseGamma(shape, scale). `mean`, `median`, `mode`,

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammainc, gammaincc
 
-from stream_bayes.posteriors.base import CountDistribution, Decidable
+from stream_bayes.posteriors.base import CountDistribution
 from stream_bayes.posteriors.rates import HALF_LOG_TWO_PI, deviance, poisson_draws, smallest_counts, stirling_error
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_draws, positive
@@ -19,7 +19,7 @@ class _PoissonFields(NamedTuple):
     """The expected count."""
 
 
-class Poisson(CountDistribution, Decidable[float], _PoissonFields):
+class Poisson(CountDistribution, _PoissonFields):
     """Poisson distribution: a count whose rate is known, so that all of its variance is noise.
 
     Examples

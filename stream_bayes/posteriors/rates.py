@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaln, digamma, gammainc, gammainccinv, gammaincinv, gammaln, xlogy
 
 from stream_bayes.errors import InputError
-from stream_bayes.posteriors.base import CountDistribution, Decidable, ScalarPosterior
+from stream_bayes.posteriors.base import CountDistribution, ScalarPosterior
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_draws, non_negative, positive, tail_beyond, whole
 
@@ -89,7 +89,7 @@ class _NegativeBinomialFields(NamedTuple):
     """Exposure in which the count will be taken."""
 
 
-class NegativeBinomial(CountDistribution, Decidable[float], _NegativeBinomialFields):
+class NegativeBinomial(CountDistribution, _NegativeBinomialFields):
     """Distribution of a Poisson count whose rate is Gamma(shape, rate).
 
     With m = shape / rate and e the exposure, variance = e m (noise) + e^2 m / rate (ignorance).
