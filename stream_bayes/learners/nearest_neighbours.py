@@ -12,11 +12,19 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.kernels.neighbours.window import Votes, Window, fold_neighbours, nearest_events
+from stream_bayes.kernels.neighbours.window import (
+    Size,
+    Votes,
+    Window,
+    fold_neighbours,
+    learn_event,
+    nearest_events,
+    predict_event,
+)
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, check_size
-from stream_bayes.learners.base.labels import Label, check_label
+from stream_bayes.learners.base.labels import Label, check_label, check_weight
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.plots import Estimate
 from stream_bayes.posteriors import Beta
@@ -124,13 +132,32 @@ class NearestNeighbours(ColumnClassifier):
         """
         return dict(zip(self._rules.neighbours.tolist(), self._window.evidence.tolist(), strict=True))
 
+    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
+        """The probability of each label known so far."""
+        columns, values = self._pairs(x)
+        probabilities = np.empty(len(self._labels))
+        if not predict_event(columns, values, LARGEST_NUMBER, self._rules, self._window, self._size(), probabilities):
+            check_size(values)
+        pairs = zip(self._labels, probabilities.tolist(), strict=True)
+        return {label: p for label, p in pairs if not math.isnan(p)}
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Remember one event, in the place of the oldest where the window is full."""
+        columns, values = self._pairs(x)
+        label = self._labels.code(y)
+        weight = check_weight(w)
+        event = (columns, values, label, weight, LARGEST_NUMBER)
+        # What is new, or to be refused, takes the way that batches take.
+        if label < 0 or not weight or not learn_event(*event, self._rules, self._window, self._size()):
+            super().learn_one(x, y, weight)
+
     def neighbours_one(self, x: Features) -> list[Neighbour]:
         """The events that vote on the label of an event, the nearest first."""
         batch = self._one(x)
         _, columns, values = self._cells(batch, self._find(batch))
         slots = np.empty(self.best_k, dtype=np.int64)
         nearest = np.empty(self.best_k)
-        found = nearest_events(columns, values, self._rules, self._window, slots, nearest)
+        found = nearest_events(columns, values, self._rules, self._window, self._size(), slots, nearest)
         slots = slots[:found]
         distances = self._true(nearest[:found], columns, values).tolist()
         labels = list(self._labels)
@@ -175,10 +202,11 @@ class NearestNeighbours(ColumnClassifier):
         self._window = Window(values, labels, weights, ring, seen, evidence)
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+        fold_neighbours(rows, score, self._rules, self._window, self._size(), joint)
+
+    def _size(self) -> Size:
         # There may be room for names and labels that were not registered after all.
-        values = self._window.values[: len(self._vocabulary)]
-        seen = self._window.seen[: len(self._labels)]
-        fold_neighbours(rows, score, self._rules, self._window._replace(values=values, seen=seen), joint)
+        return Size(len(self._vocabulary), len(self._labels))
 
     def _check_values(self, batch: Batch) -> None:
         check_size(batch.values)

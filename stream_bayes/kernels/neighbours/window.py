@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stream_bayes.kernels.common.class_scores import best, normalise
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import log_gamma_slopes
@@ -45,6 +46,13 @@ class Votes(NamedTuple):
     """Whether the pseudo-counts are added to the votes; else only the evidence is by them."""
     declared: int
     """How many classes were declared to the constructor."""
+
+
+class Size(NamedTuple):
+    """How many names and classes there are; there may be room for more."""
+
+    names: int
+    classes: int
 
 
 class Nearest(NamedTuple):
@@ -146,12 +154,12 @@ def count_votes(rules: Votes, window: Window, buffers: Nearest, beyond: float) -
 
 @kernel
 def best_choice(evidence: FloatArray) -> int:
-    """The number of neighbours with the greatest evidence, the smallest of equals."""
-    best = 0
+    """The place of the number of neighbours with the greatest evidence, the smallest of equals."""
+    found = 0
     for choice in range(1, len(evidence)):
-        if evidence[choice] > evidence[best]:
-            best = choice
-    return best
+        if evidence[choice] > evidence[found]:
+            found = choice
+    return found
 
 
 @kernel
@@ -173,16 +181,18 @@ def score_row(row: int, rules: Votes, seen: FloatArray, votes: FloatArray, joint
 
 
 @kernel
-def add_evidence(label: int, weight: float, rules: Votes, window: Window, votes: FloatArray) -> None:
+def add_evidence(
+    label: int, weight: float, rules: Votes, seen: FloatArray, votes: FloatArray, evidence: FloatArray
+) -> None:
     """Add log p(label) for each number of neighbours; a class that is not known yet has no probability by any."""
-    if label >= rules.declared and window.seen[label] == 0.0:
+    if label >= rules.declared and seen[label] == 0.0:
         return
     for choice in range(len(rules.neighbours)):
         total = 0.0
-        for c in range(len(window.seen)):
-            if c < rules.declared or window.seen[c] > 0.0:
+        for c in range(votes.shape[1]):
+            if c < rules.declared or seen[c] > 0.0:
                 total += rules.prior_count + votes[choice, c]
-        window.evidence[choice] += weight * math.log((rules.prior_count + votes[choice, label]) / total)
+        evidence[choice] += weight * math.log((rules.prior_count + votes[choice, label]) / total)
 
 
 @kernel
@@ -199,16 +209,22 @@ def remember(label: int, weight: float, x: FloatArray, window: Window) -> None:
 
 
 @kernel
-def fold_neighbours(rows: Rows, score: bool, rules: Votes, window: Window, joint: Joint) -> None:
-    """Score each row by the nearest events, then remember it where its label is known."""
+def new_buffers(rules: Votes, window: Window, size: Size) -> Nearest:
+    """Room for one event at a time."""
     most = rules.neighbours[-1]
-    buffers = Nearest(
-        np.empty(len(window.values)),
+    return Nearest(
+        np.empty(size.names),
         np.empty(len(window.labels)),
         np.empty(most, dtype=np.int64),
         np.empty(most),
-        np.empty((len(rules.neighbours), len(window.seen))),
+        np.empty((len(rules.neighbours), size.classes)),
     )
+
+
+@kernel
+def fold_neighbours(rows: Rows, score: bool, rules: Votes, window: Window, size: Size, joint: Joint) -> None:
+    """Score each row by the nearest events, then remember it where its label is known."""
+    buffers = new_buffers(rules, window, size)
     chooses = len(rules.neighbours) > 1
     for row in range(len(rows.labels)):
         begin = rows.row_starts[row]
@@ -221,17 +237,66 @@ def fold_neighbours(rows: Rows, score: bool, rules: Votes, window: Window, joint
             score_row(row, rules, window.seen, buffers.votes[best_choice(window.evidence)], joint)
         if label >= 0:
             if chooses:
-                add_evidence(label, rows.weights[row], rules, window, buffers.votes)
+                add_evidence(label, rows.weights[row], rules, window.seen, buffers.votes, window.evidence)
             remember(label, rows.weights[row], buffers.x, window)
 
 
 @kernel
+def predict_event(
+    columns: IntArray, values: FloatArray, most: float, rules: Votes, window: Window, size: Size, out: FloatArray
+) -> bool:
+    """Write the probability of each class for one event; False, and nothing, where a value is larger than `most`."""
+    for i in range(len(values)):
+        if not abs(values[i]) <= most:
+            return False
+    buffers = new_buffers(rules, window, size)
+    count_votes(rules, window, buffers, spread_row(columns, values, rules.metric, buffers.x))
+    shape = (1, size.classes)
+    joint = Joint(np.empty(shape), np.empty(shape), np.empty(shape), np.empty(1, dtype=np.int64))
+    score_row(0, rules, window.seen, buffers.votes[best_choice(window.evidence)], joint)
+    out[:] = np.nan
+    top = best(joint.log[0], -1)
+    if top >= 0:
+        normalise(joint.log[0], joint.log[0, top], out)
+    return True
+
+
+@kernel
+def learn_event(
+    columns: IntArray,
+    values: FloatArray,
+    label: int,
+    weight: float,
+    most: float,
+    rules: Votes,
+    window: Window,
+    size: Size,
+) -> bool:
+    """Remember one event; False, and nothing, where a value is larger than `most`, or of a feature that is new."""
+    for i in range(len(values)):
+        if columns[i] < 0 or not abs(values[i]) <= most:
+            return False
+    buffers = new_buffers(rules, window, size)
+    beyond = spread_row(columns, values, rules.metric, buffers.x)
+    if len(rules.neighbours) > 1:
+        count_votes(rules, window, buffers, beyond)
+        add_evidence(label, weight, rules, window.seen, buffers.votes, window.evidence)
+    remember(label, weight, buffers.x, window)
+    return True
+
+
+@kernel
 def nearest_events(
-    columns: IntArray, values: FloatArray, rules: Votes, window: Window, slots: IntArray, distances: FloatArray
+    columns: IntArray,
+    values: FloatArray,
+    rules: Votes,
+    window: Window,
+    size: Size,
+    slots: IntArray,
+    distances: FloatArray,
 ) -> int:
     """Write the slots of the events nearest to a row and their distances; returns how many there are."""
-    x = np.empty(len(window.values))
-    beyond = spread_row(columns, values, rules.metric, x)
-    every = np.empty(len(window.labels))
-    add_distances(rules.metric, x, beyond, window.values, window.ring[1], every)
-    return find_nearest(len(slots), window.ring, every, slots, distances)
+    buffers = new_buffers(rules, window, size)
+    beyond = spread_row(columns, values, rules.metric, buffers.x)
+    add_distances(rules.metric, buffers.x, beyond, window.values, window.ring[1], buffers.distances)
+    return find_nearest(len(slots), window.ring, buffers.distances, slots, distances)
