@@ -30,6 +30,7 @@ from stream_bayes import (
 )
 from stream_bayes.errors import MissingExtra, NoPosterior
 from stream_bayes.posteriors import LogitNormal
+from stream_bayes.testing import events, taught
 from tests.support.learners import LEARNERS, by_setting
 
 matplotlib.use("Agg")
@@ -106,7 +107,12 @@ def test_density_too_narrow_for_numbers_leaves_its_mean() -> None:
 
 @pytest.mark.parametrize("name", by_setting(LEARNERS))
 def test_every_learner_draws_or_says_that_there_is_nothing(name: str) -> None:
-    learner = LEARNERS[name].clone()
+    empty = LEARNERS[name].clone()
+    _assert_drawn(empty)
+    _assert_drawn(taught(empty, events(empty)))
+
+
+def _assert_drawn(learner: Learner) -> None:
     if learner._estimates():
         assert learner.plot().get_title().startswith(type(learner).__name__)
     else:
