@@ -151,12 +151,7 @@ def minimise(grid: list[float], risk: LossOfValue) -> float:
     """
     from scipy.optimize import minimize_scalar  # noqa: PLC0415
 
-    if len(grid) == 1:
-        return grid[0]
     left, middle, right = _bracket(grid, risk)
-    if not math.isfinite(risk(middle)):
-        message = "no action has a finite expected loss: the loss outgrows the tails, or is not a number"
-        raise NumericalError(message)
     width = right - left
     bounds = ((left - middle) / width, (right - middle) / width)
     found = minimize_scalar(lambda step: risk(middle + step * width), bounds=bounds, options={"xatol": 1e-9})
@@ -170,19 +165,24 @@ def weighted_loss(loss: LossFunction, action: float, numbers: list[float], weigh
     return math.fsum(weight * loss(action, number) for number, weight in zip(numbers, weights, strict=True))
 
 
+def _worst_if_nan(risk: float) -> float:
+    return math.inf if math.isnan(risk) else risk
+
+
 def _bracket(grid: list[float], risk: LossOfValue) -> tuple[float, float, float]:
-    """The best number of the grid between its neighbours, after the grid was extended where the best is at its end."""
-    risks = [risk(action) for action in grid]
+    """The best number of the grid between its neighbours; the grid is extended for as long as an end is better."""
+    risks = [_worst_if_nan(risk(action)) for action in grid]
+    if not any(map(math.isfinite, risks)):
+        message = "no action has a finite expected loss: the loss outgrows the tails, or is not a number"
+        raise NumericalError(message)
+    width = grid[-1] - grid[0] or 1.0
     for _ in range(_MAX_EXPANSIONS):
         best = min(range(len(grid)), key=risks.__getitem__)
-        width = grid[-1] - grid[0]
-        if best == 0:
-            grid = [grid[0] - width, *grid]
-            risks = [risk(grid[0]), *risks]
-        elif best == len(grid) - 1:
-            grid = [*grid, grid[-1] + width]
-            risks = [*risks, risk(grid[-1])]
-        else:
+        grid = [grid[0] - width, *grid, grid[-1] + width]
+        risks = [_worst_if_nan(risk(grid[0])), *risks, _worst_if_nan(risk(grid[-1]))]
+        least = risks[best + 1]
+        if min(risks[0], risks[-1]) >= least - _TOLERANCE * abs(least):
             break
-    best = min(max(best, 1), len(grid) - 2)
+        width *= 2.0
+    best = min(max(min(range(len(grid)), key=risks.__getitem__), 1), len(grid) - 2)
     return grid[best - 1], grid[best], grid[best + 1]

@@ -125,6 +125,8 @@ def test_infinite_risks() -> None:
     assert StudentT(2.2, 0, 1).risk(0, "squared") == pytest.approx(11.0)
     with pytest.raises(NumericalError, match="no action has a finite expected loss"):
         StudentT(1.5, 0, 1).bayes_action(squared)
+    with pytest.raises(NumericalError, match="no action has a finite expected loss"):
+        StudentT(3, 0, 1).bayes_action(lambda a, x: (x - a) ** 4)
     with pytest.raises(NumericalError, match="not a number"):
         Normal(0, 1).bayes_action(lambda _a, _x: math.nan)
 
@@ -132,6 +134,28 @@ def test_infinite_risks() -> None:
 def test_best_action_may_lie_outside_of_the_distribution() -> None:
     """E (a - 100 x)^2 is least at 100 E x = 25 for Beta(1, 3)."""
     assert Beta(1, 3).bayes_action(lambda a, x: (a - 100.0 * x) ** 2) == pytest.approx(25.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("posterior", [Normal(3, 4), Poisson(3.5), Poisson(1e-9), LogitNormal(0.4, 0.0)], ids=repr)
+def test_action_stays_near_where_all_are_as_good(posterior: Any) -> None:
+    action = posterior.bayes_action(lambda _action, _value: 1.0)
+    assert abs(action - posterior.mean) <= 100.0 * (posterior.std + 0.01)
+    assert posterior.bayes_action(squared) == pytest.approx(posterior.mean, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("posterior", CONTINUOUS + COUNTS, ids=repr)
+def test_no_quantile_is_better_than_the_action(posterior: Any) -> None:
+    """A loss with two minima, a kink and a jump, beside 19 other actions."""
+    scale = float(posterior.std)
+
+    def loss(action: float, value: float) -> float:
+        share = (value - action) / scale
+        return min(abs(share), 0.8) + 0.3 * float(share > 0.1)
+
+    least = posterior.risk(posterior.bayes_action(loss), loss)
+    others = [posterior.risk(action, loss) for action in posterior.quantile(np.linspace(0.05, 0.95, 19)).tolist()]
+    assert least <= min(others) * (1.0 + 1e-3)
 
 
 @pytest.mark.parametrize(
