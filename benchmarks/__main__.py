@@ -18,6 +18,7 @@ BENCHMARKS = (
     "naive_bayes",
     "linear",
     "logistic",
+    "neighbours",
     "mail",
     "active",
     "few_labels",

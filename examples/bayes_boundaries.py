@@ -27,7 +27,7 @@ Points = NDArray[np.float64]
 def stream(classes: tuple[Normal | MvNormal, ...], count: int, seed: int) -> Points:
     """Return points of class 0 and class 1 in turn, one a row."""
     generator = np.random.default_rng(seed)
-    return np.stack([own.sample(generator, count) for own in classes], axis=1).reshape(2 * count, -1)
+    return np.stack([own.sample(count, generator) for own in classes], axis=1).reshape(2 * count, -1)
 
 
 def chances(covariance: str, learned: Points, points: Points) -> Points:

@@ -46,7 +46,7 @@ def draw(left: Axes, right: Axes, model: BayesianLinearRegression) -> None:
     left.contour(side, side, density, [0.05], colors="C0", linewidths=1)
     low, high = np.transpose([model.predictive_one({"x": x}).interval(0.95) for x in grid.tolist()])
     right.fill_between(grid, low, high, color="C0", alpha=0.15, linewidth=0, label="next point, 95 %")
-    intercepts, slopes = belief.sample(np.random.default_rng(118), 12).T
+    intercepts, slopes = belief.sample(12, np.random.default_rng(118)).T
     labels = ["drawn from the belief", *[""] * 11]
     right.plot(grid, intercepts + grid[:, None] * slopes, color="C1", linewidth=1, alpha=0.8, label=labels)
     left.plot(intercepts, slopes, "o", color="C1", markersize=3.5, markeredgecolor="white", markeredgewidth=0.4)

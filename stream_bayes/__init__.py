@@ -29,6 +29,7 @@ testing            checks of learners, for tests of users
 background         threads whose failure ends the program
 signals            handlers that respect ignored signals
 notebook_html      cards that notebooks show
+plots              plots by matplotlib
 validation         checks of parameters
 units              durations with a unit
 typing             aliases of array types
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from stream_bayes.learners import LogisticRegression as LogisticRegression
     from stream_bayes.learners import LogOddsFusion as LogOddsFusion
     from stream_bayes.learners import MultinomialNB as MultinomialNB
+    from stream_bayes.learners import NearestNeighbours as NearestNeighbours
     from stream_bayes.learners import PoissonNB as PoissonNB
     from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
@@ -93,6 +95,7 @@ _LEARNERS = {
     "LogOddsFusion": "learners",
     "LogisticRegression": "learners",
     "MultinomialNB": "learners",
+    "NearestNeighbours": "learners",
     "PoissonNB": "learners",
     "PoissonRegression": "learners",
     "SoftmaxRegression": "learners",

@@ -8,6 +8,7 @@
     │   └── MergeError          (code "cannot-merge")      two learners of different classes or priors
     ├── NoPosterior             (code "no-posterior")      a learner has no posterior of that kind or name
     ├── NumericalError          (code "numerical")         a result that is not finite
+    ├── MissingExtra            (code "missing-extra")     an optional package that is not installed
     ├── CorpusError             (code "bad-corpus")        a file or folder of mails that cannot be read
     ├── ConfigError             (code "bad-config")        a setting that is unknown or out of range
     ├── EventError              (a rejection code)         a record that becomes a dead letter
@@ -104,6 +105,12 @@ class NumericalError(StreamBayesError, ArithmeticError):
     """An update whose result is not finite. The state is unchanged."""
 
     code = "numerical"
+
+
+class MissingExtra(StreamBayesError, ImportError):
+    """An optional package that is not installed. The message says how to install it."""
+
+    code = "missing-extra"
 
 
 class CorpusError(StreamBayesError, ValueError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, NewType, Protocol
+from typing import Any, NamedTuple, NewType, Protocol
 
 import numpy as np
 
@@ -89,24 +89,42 @@ def interval_text(ends: tuple[float, float]) -> str:
     return f"[{number(low)}, {number(high)}]"
 
 
-def distribution_figure(distribution: Distribution) -> Html:
-    """Return the density of one number, or the probabilities of a count, with its interval filled and its mean marked.
+class DensityCurve(NamedTuple):
+    """What is drawn of a distribution of one number."""
 
-    Nothing is drawn where the density is too narrow for numbers, or has no scale.
-    """
+    points: FloatArray
+    """The numbers, or counts, at which it is drawn."""
+    heights: FloatArray
+    """The density at each, or the probability of each count."""
+    interval: tuple[float, float]
+    """The interval that is filled."""
+
+
+def density_curve(distribution: Distribution) -> DensityCurve | None:
+    """Return the curve of a density or of the probabilities of a count; None where numbers are too coarse for it."""
     with np.errstate(all="ignore"):
         low, high = distribution.interval(MASS)
         points = _grid(distribution, low, high)
         heights = _heights(distribution, points)
     finite = heights[np.isfinite(heights)]
     if np.isnan(heights).any() or not finite.max(initial=0.0) > 0.0:
-        return Html("")
+        return None
     # A density that is infinite at a border is cut off, so that the rest of it can be seen.
     heights = np.minimum(heights, 3.0 * np.quantile(finite, 0.9)) if hasattr(distribution, "density") else heights
-    if not heights.max() > 0.0:
+    return DensityCurve(points, heights, (low, high)) if heights.max() > 0.0 else None
+
+
+def distribution_figure(distribution: Distribution) -> Html:
+    """Return the density of one number, or the probabilities of a count, with its interval filled and its mean marked.
+
+    Nothing is drawn where the density is too narrow for numbers, or has no scale.
+    """
+    curve = density_curve(distribution)
+    if curve is None:
         return Html("")
-    scale = (_HEIGHT - 4.0) / float(heights.max())
-    tops = _HEIGHT - scale * heights
+    points = curve.points
+    tops = _HEIGHT - (_HEIGHT - 4.0) / float(curve.heights.max()) * curve.heights
+    low, high = curve.interval
     within = (points >= low) & (points <= high)
     bars = not hasattr(distribution, "density") and len(points) <= _MAX_BARS
     # A bar needs half a count more on both sides.
@@ -212,7 +230,7 @@ def _heights(distribution: Any, points: FloatArray) -> FloatArray:
         return points
     if hasattr(distribution, "density"):
         return np.asarray(distribution.density(points))
-    heights = np.exp([distribution.log_pmf(int(count)) for count in points.tolist()])
+    heights = np.exp(distribution.log_pmf(points))
     # At huge parameters rounding may leave logarithms that are no longer those of probabilities: these are not drawn.
     mass = float(heights.sum() * np.diff(points).mean())
     return heights if 0.8 < mass < 1.1 else np.empty(0)

@@ -51,6 +51,19 @@ def number_or_infinity(what: str, value: object, error: Refusal = ParameterError
     raise refuse(what, "a number that a float can hold, or an infinity", value, error)
 
 
+def numbers_or_infinities(what: str, values: object, error: Refusal = ParameterError) -> FloatArray:
+    """Return a number, or an array of numbers, as float64, or refuse what is not a number that a float can hold."""
+    if not isinstance(values, (np.ndarray, list, tuple)):
+        return np.asarray(number_or_infinity(what, values, error))
+    try:
+        raw = np.asarray(values)
+    except ValueError as cause:
+        raise refuse(what, "an array of equally long rows", values, error) from cause
+    if raw.dtype.kind not in "iuf" or np.isnan(raw).any():
+        raise refuse(what, "numbers that a float can hold, or infinities", values, error)
+    return raw.astype(np.float64)
+
+
 def positive(what: str, value: object, error: Refusal = ParameterError) -> float:
     """Return `value` as a Python float, or refuse what is not finite and above 0."""
     number = value if type(value) is float else _convert(value)
@@ -83,6 +96,19 @@ def tail_beyond(mass: object) -> float:
     raise refuse("mass", "a number between 0 and 1, both excluded", mass)
 
 
+def proper_fractions(what: str, values: object) -> FloatArray:
+    """Return a number, or an array of numbers, between 0 and 1 as float64, or refuse it."""
+    if not isinstance(values, (np.ndarray, list, tuple)):
+        number = _convert(values)
+        if 0.0 < number < 1.0:
+            return np.asarray(number)
+        raise refuse(what, "a number between 0 and 1, both excluded", values)
+    numbers = numbers_or_infinities(what, values)
+    if not ((numbers > 0.0) & (numbers < 1.0)).all():
+        raise refuse(what, "numbers between 0 and 1, both excluded", values)
+    return numbers
+
+
 def array(what: str, values: object, dimensions: int, error: Refusal = ParameterError) -> FloatArray:
     """Return a read-only float64 copy of `values`, or refuse it."""
     try:
@@ -97,15 +123,17 @@ def array(what: str, values: object, dimensions: int, error: Refusal = Parameter
     return result
 
 
-def check_draws(generator: object, size: object) -> tuple[np.random.Generator, int]:
-    """Return the arguments of a `sample` method, or refuse them."""
-    if not isinstance(generator, np.random.Generator):
-        allowed = "a numpy.random.Generator, such as numpy.random.default_rng(1), before the number of draws"
-        raise refuse("generator", allowed, generator)
+def check_draws(size: object, generator: object) -> tuple[int, np.random.Generator]:
+    """Return the arguments of a `sample` method, or refuse them; without a generator a new one, seeded by chance."""
     number = whole("size", size, ParameterError)
     if number > _MAX_DRAWS:
         raise refuse("size", f"a whole number up to {_MAX_DRAWS}", size)
-    return generator, int(number)
+    if generator is None:
+        return int(number), np.random.default_rng()
+    if not isinstance(generator, np.random.Generator):
+        allowed = "a numpy.random.Generator, such as numpy.random.default_rng(1), after the number of draws"
+        raise refuse("generator", allowed, generator)
+    return int(number), generator
 
 
 def truth(what: str, value: object, error: Refusal = InputError) -> bool:

@@ -10,5 +10,6 @@ linear        Bayesian linear and logistic regression
 gradient      stochastic gradient descent
 gram          Gram matrix, coordinate descent
 fusion        combination and calibration of log-odds
+neighbours    nearest neighbours
 mail          decoding, features and scores of mails
 """

@@ -4,6 +4,7 @@ base             the contract `Learner`, and what learners share
 naive_bayes      naive Bayes: Bernoulli, multinomial, Poisson, categorical, Gaussian
 beta_bernoulli   BetaBernoulli: the rate of a label, per value of a feature
 discriminant     GaussianDiscriminant: linear and quadratic discriminant analysis
+nearest_neighbours   NearestNeighbours: the labels of the most similar of the last events
 linear           Bayesian linear and logistic regression
 gram             regression from the Gram matrix
 gradient         logistic, softmax and Poisson regression by stochastic gradient descent
@@ -23,6 +24,7 @@ from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression
 from stream_bayes.learners.gram import GramRegression
 from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from stream_bayes.learners.nearest_neighbours import NearestNeighbours
 
 __all__ = [
     "Additive",
@@ -40,6 +42,7 @@ __all__ = [
     "LogOddsFusion",
     "LogisticRegression",
     "MultinomialNB",
+    "NearestNeighbours",
     "NumberPredictions",
     "PoissonNB",
     "PoissonRegression",

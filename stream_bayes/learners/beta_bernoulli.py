@@ -98,6 +98,13 @@ class BetaBernoulli(Classifier, Additive):
         failures, successes = self._counts[slot] if slot >= 0 else (0.0, 0.0)
         return self.prior.update_counts(float(successes), float(failures))
 
+    def _estimates(self) -> dict[str, Beta]:
+        if self.on is None:
+            return {f"probability of {self.classes[1]}": self.posterior()}
+        named = {f"{self.on} = {key[1]}": slot for key, slot in self._slots.items() if key is not None}
+        counts = {name: self._counts[slot].tolist() for name, slot in named.items()}
+        return {name: self.prior.update_counts(won, lost) for name, (lost, won) in counts.items()}
+
     def _evidence_summary(self) -> dict[str, Any]:
         counts = self._counts.sum(axis=0).tolist()
         events = dict(zip(self.classes, counts, strict=True))

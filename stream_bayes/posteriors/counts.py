@@ -7,16 +7,15 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import betainc, betainccinv, betaincinv, betaln, digamma, xlog1py, xlogy
+from scipy.special import betainc, betainccinv, betaincinv, betaln, digamma, gammaln, xlog1py, xlogy
 
-from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
-from stream_bayes.notebook_html import Html
-from stream_bayes.posteriors.base import Decidable, LatentProbability, ScalarPosterior
+from stream_bayes.posteriors.base import LatentProbability, ScalarPosterior, VectorPosterior
 from stream_bayes.posteriors.label import LabelPredictive
 from stream_bayes.posteriors.rates import unit_gamma_entropy
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import (
+    PROBABILITY_SLACK,
     check_draws,
     each,
     non_negative,
@@ -97,14 +96,14 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
         """The differential entropy in nats: h(a) + h(b) - h(a + b) - psi(a + b), h as in Gamma."""
         return Dirichlet(tuple(self)).entropy
 
-    def _cdf(self, x: float) -> float:
-        return float(betainc(self.successes, self.failures, min(max(x, 0.0), 1.0)))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(betainc(self.successes, self.failures, np.clip(x, 0.0, 1.0)))
 
-    def _lower(self, tail: float) -> float:
-        return float(betaincinv(self.successes, self.failures, tail))
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return np.asarray(betaincinv(self.successes, self.failures, tail))
 
-    def _upper(self, tail: float) -> float:
-        return float(betainccinv(self.successes, self.failures, tail))
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return np.asarray(betainccinv(self.successes, self.failures, tail))
 
     def _log_density(self, x: FloatArray) -> FloatArray:
         a, b = self
@@ -124,8 +123,9 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
             return self._shortest(outside)
         if a == b == 1.0:
             return self.interval(mass)
-        left = (0.0, self._upper(outside))
-        right = (self._lower(outside), 1.0)
+        below, above = self._between(outside, outside)
+        left = (0.0, above)
+        right = (below, 1.0)
         if max(a, b) < 1.0:
             return min(left, right, key=lambda ends: ends[1] - ends[0])
         return left if a <= 1.0 <= b else right
@@ -136,9 +136,9 @@ class Beta(ScalarPosterior, LatentProbability, _BetaFields):
         top = self if table[True] >= table[False] else Beta(self.failures, self.successes)
         return LabelPredictive(table, top)
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws of the probability."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         return generator.beta(self.successes, self.failures, size)
 
 
@@ -147,7 +147,7 @@ class _DirichletFields(NamedTuple):
     """Count of each outcome 0, 1, ..., those the prior pretends to have seen included."""
 
 
-class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
+class Dirichlet(VectorPosterior[tuple[float, ...]], _DirichletFields):
     """Dirichlet distribution: the posterior of the probabilities of two or more outcomes, numbered from 0.
 
     Dirichlet(a) with counts n becomes Dirichlet(a + n); that of one outcome alone is Beta(a_i, sum a - a_i).
@@ -240,19 +240,19 @@ class Dirichlet(Decidable[tuple[float, ...]], _DirichletFields):
         """Return the equal-tailed credible interval of each probability on its own."""
         return tuple(marginal.interval(mass) for marginal in self._marginals())
 
+    def _log_density(self, rows: FloatArray) -> FloatArray:
+        counts = np.array(self.concentration)
+        constant = gammaln(counts.sum()) - gammaln(counts).sum()
+        value = constant + xlogy(counts - 1.0, np.maximum(rows, 0.0)).sum(axis=-1)
+        inside = (rows >= 0.0).all(axis=-1) & (np.abs(rows.sum(axis=-1) - 1.0) <= PROBABILITY_SLACK)
+        return np.where(inside, value, -np.inf)
+
     def predictive(self) -> LabelPredictive:
         """Return the distribution of the next outcome over 0, 1, ..."""
         top = max(range(len(self.concentration)), key=self.concentration.__getitem__)
         return LabelPredictive(dict(enumerate(self.mean)), self.marginal(top))
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws of the probabilities, one per row."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         return generator.dirichlet(self.concentration, size)
-
-    def _repr_html_(self) -> Html:
-        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
-        rows = self._parameters()
-        rows["mean, 90 % interval"] = ""
-        rows.update(notebook_html.coordinates(self.mean, self.interval(notebook_html.MASS)))
-        return notebook_html.card(type(self).__name__, rows)

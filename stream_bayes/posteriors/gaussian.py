@@ -89,14 +89,14 @@ class Normal(ScalarPosterior, _NormalFields):
         """The part of `variance` that would stay if the mean were known."""
         return self.noise_variance
 
-    def _cdf(self, x: float) -> float:
-        return float(ndtr((x - self.mean) / self.std))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(ndtr((x - self.mean) / self.std))
 
-    def _lower(self, tail: float) -> float:
-        return self.mean + math.sqrt(self.variance) * float(ndtri(tail))
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return self.mean + math.sqrt(self.variance) * np.asarray(ndtri(tail))
 
-    def _upper(self, tail: float) -> float:
-        return self.mean - math.sqrt(self.variance) * float(ndtri(tail))
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return self.mean - math.sqrt(self.variance) * np.asarray(ndtri(tail))
 
     def _log_density(self, x: FloatArray) -> FloatArray:
         deviation = math.sqrt(self.variance)
@@ -107,9 +107,9 @@ class Normal(ScalarPosterior, _NormalFields):
         noise = non_negative("noise_variance", noise_variance)
         return Normal(self.mean, self.variance + noise, noise)
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         return generator.normal(self.mean, math.sqrt(self.variance), size)
 
 
@@ -190,14 +190,14 @@ class StudentT(ScalarPosterior, _StudentTFields):
         digammas = (half + 0.5) * float(digamma(half + 0.5) - digamma(half))
         return math.log(self.scale) + digammas + 0.5 * math.log(self.degrees) + float(betaln(half, 0.5))
 
-    def _cdf(self, x: float) -> float:
-        return float(stdtr(self.degrees, (x - self.location) / self.scale))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(stdtr(self.degrees, (x - self.location) / self.scale))
 
-    def _lower(self, tail: float) -> float:
-        return self.location + self.scale * float(stdtrit(self.degrees, tail))
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return self.location + self.scale * np.asarray(stdtrit(self.degrees, tail))
 
-    def _upper(self, tail: float) -> float:
-        return self.location - self.scale * float(stdtrit(self.degrees, tail))
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return self.location - self.scale * np.asarray(stdtrit(self.degrees, tail))
 
     def _log_density(self, x: FloatArray) -> FloatArray:
         half = 0.5 * self.degrees
@@ -205,7 +205,7 @@ class StudentT(ScalarPosterior, _StudentTFields):
         unit = float(betaln(half, 0.5)) + 0.5 * math.log(self.degrees) + math.log(self.scale)
         return -(half + 0.5) * np.logaddexp(0.0, far) - unit
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         return self.location + self.scale * generator.standard_t(self.degrees, size)

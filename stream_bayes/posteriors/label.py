@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import entr, expit, logit, ndtr, ndtri
 
-from stream_bayes import notebook_html
+from stream_bayes import notebook_html, plots
 from stream_bayes.errors import InputError, shown
 from stream_bayes.notebook_html import Html
-from stream_bayes.posteriors.base import LatentProbability, Value
+from stream_bayes.posteriors.base import LatentProbability, ScalarPosterior, Value
 from stream_bayes.typing import FloatArray
-from stream_bayes.validation import finite, non_negative, probability_table, refuse
+from stream_bayes.validation import check_draws, finite, non_negative, probability_table, refuse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Trapezoidal sums of functions analytic in a strip converge exponentially: with these steps the error is
 # below 1e-14 at every mean and variance, where 64 Gauss-Hermite nodes err by 0.07 at a variance of 1e6.
@@ -24,6 +27,7 @@ _LOGISTIC_NODES = np.arange(-200, 121) * 0.4
 _LOGISTIC_VALUES = expit(_LOGISTIC_NODES)
 _SMALLEST = 1e-300
 _ROUNDING = 2.0**-53
+_NEWTON_STEPS = 100
 _LOGISTIC_WEIGHTS = 0.4 * _LOGISTIC_VALUES * expit(-_LOGISTIC_NODES)
 
 
@@ -48,7 +52,7 @@ class _LogitNormalFields(NamedTuple):
     """Variance of the log-odds; 0 when the probability is known."""
 
 
-class LogitNormal(LatentProbability, _LogitNormalFields):
+class LogitNormal(ScalarPosterior, LatentProbability, _LogitNormalFields):
     """Logit-normal distribution of a probability q with normal log-odds: q = sigmoid(N(log_odds, log_odds_variance)).
 
     >>> posterior = LogitNormal(1.0, 4.0)
@@ -84,26 +88,52 @@ class LogitNormal(LatentProbability, _LogitNormalFields):
         mean = small if self.log_odds <= 0.0 else 1.0 - small
         return min(max(variance, 0.0), mean * (1.0 - mean))
 
-    def density(self, x: float | FloatArray) -> FloatArray:
-        """Return the density at a probability, or at each of an array: N(logit x) / (x (1 - x)); 0 at 0 and at 1."""
-        points = np.asarray(x, dtype=np.float64)
-        inside = np.clip(points, _SMALLEST, 1.0 - _ROUNDING)
-        with np.errstate(all="ignore"):
-            exponent = -0.5 * (logit(inside) - self.log_odds) ** 2 / self.log_odds_variance
-            height = np.exp(exponent) / np.sqrt(2.0 * np.pi * self.log_odds_variance) / (inside * (1.0 - inside))
-        return np.where(points == inside, height, 0.0)
+    @property
+    def mode(self) -> float:
+        """The most probable probability; refused where two are.
 
-    def _cdf(self, x: float) -> float:
+        The log-odds t of a peak solve t = log_odds + log_odds_variance tanh(t / 2). On the side of the higher peak the
+        right side is concave, so Newton's steps from beyond fall upon it.
+        """
+        centre = abs(self.log_odds)
+        variance = self.log_odds_variance
+        if centre == 0.0 and variance > 2.0:
+            message = f"the mode of {self!r} is not unique: the density has two equal peaks"
+            raise InputError(message)
+        if centre == 0.0:
+            return 0.5
+        t = centre + variance
+        for _ in range(_NEWTON_STEPS):
+            slope = 1.0 - 0.5 * variance * (1.0 - math.tanh(0.5 * t) ** 2)
+            excess = t - centre - variance * math.tanh(0.5 * t)
+            if excess <= 0.0 or slope <= 0.0:
+                break
+            t -= excess / slope
+        return float(expit(math.copysign(t, self.log_odds)))
+
+    def _log_density(self, x: FloatArray) -> FloatArray:
+        """The logarithm of N(logit x) / (x (1 - x)); no density at 0 and at 1."""
+        inside = np.clip(x, _SMALLEST, 1.0 - _ROUNDING)
+        exponent = -0.5 * (logit(inside) - self.log_odds) ** 2 / self.log_odds_variance
+        value = exponent - 0.5 * np.log(2.0 * np.pi * self.log_odds_variance) - np.log(inside) - np.log1p(-inside)
+        return np.where(x == inside, value, -np.inf)
+
+    def _cdf(self, x: FloatArray) -> FloatArray:
         deviation = math.sqrt(self.log_odds_variance)
-        if not 0.0 < x < 1.0 or deviation == 0.0:
-            return float(x >= (1.0 if deviation else expit(self.log_odds)))
-        return float(ndtr((logit(x) - self.log_odds) / deviation))
+        if deviation == 0.0:
+            return np.where(x >= expit(self.log_odds), 1.0, 0.0)
+        return np.asarray(ndtr((logit(np.clip(x, 0.0, 1.0)) - self.log_odds) / deviation))
 
-    def _lower(self, tail: float) -> float:
-        return float(expit(self.log_odds + math.sqrt(self.log_odds_variance) * ndtri(tail)))
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return np.asarray(expit(self.log_odds + math.sqrt(self.log_odds_variance) * ndtri(tail)))
 
-    def _upper(self, tail: float) -> float:
-        return float(expit(self.log_odds - math.sqrt(self.log_odds_variance) * ndtri(tail)))
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return np.asarray(expit(self.log_odds - math.sqrt(self.log_odds_variance) * ndtri(tail)))
+
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
+        """Return `size` draws of the probability."""
+        size, generator = check_draws(size, generator)
+        return np.asarray(expit(generator.normal(self.log_odds, math.sqrt(self.log_odds_variance), size)))
 
 
 class _LabelPredictiveFields(NamedTuple):
@@ -187,6 +217,23 @@ class LabelPredictive(Value, _LabelPredictiveFields):
             )
             raise InputError(message)
         return 1.0 - high, 1.0 - low
+
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> list[Any]:
+        """Return `size` labels drawn by their probabilities; refused while no label is known."""
+        size, generator = check_draws(size, generator)
+        if not self.probabilities:
+            message = "no label is known yet, so none can be drawn"
+            raise InputError(message)
+        labels = list(self.probabilities)
+        shares = np.array(list(self.probabilities.values()))
+        return [labels[place] for place in generator.choice(len(labels), size, p=shares / shares.sum()).tolist()]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the probability of each label, and the 90 % interval of that of the most probable.
+
+        It is drawn into `ax`, or without one into the current axes. Needs matplotlib, the extra `plots`.
+        """
+        return plots.draw_labels(self.probabilities, self.label, self.latent.interval(notebook_html.MASS), ax)
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the probability of each label, and the split of the variance."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import ndtri
 
-from stream_bayes import notebook_html
 from stream_bayes.errors import InputError
-from stream_bayes.notebook_html import Html
-from stream_bayes.posteriors.base import Decidable
+from stream_bayes.posteriors.base import VectorPosterior
 from stream_bayes.posteriors.gaussian import Normal
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import array, check_draws, non_negative, positive, refuse, tail_beyond
@@ -37,6 +36,19 @@ def covariance_matrix(what: str, values: ArrayLike, size: int) -> FloatArray:
     return matrix
 
 
+def whitened(factor: NDArray[Any], rows: FloatArray, centre: FloatArray) -> FloatArray:
+    """Return L^-1 (row - centre) of each row, one per column: its length is the Mahalanobis distance, L L' = S."""
+    solution: FloatArray = solve_triangular(factor, (rows - centre).T, lower=True, check_finite=False)
+    return solution
+
+
+def mahalanobis(rows: FloatArray, centre: FloatArray, scale: FloatArray) -> float | FloatArray:
+    """Return the Mahalanobis distance sqrt((x - m)' S^-1 (x - m)) of a vector, or of each row of an array."""
+    flat = rows.reshape(-1, rows.shape[-1])
+    distances = np.linalg.norm(whitened(np.linalg.cholesky(scale), flat, centre), axis=0)
+    return distances.reshape(rows.shape[:-1]) if rows.ndim > 1 else float(distances[0])
+
+
 def coordinates(indices: int | Sequence[int], size: int) -> NDArray[np.int64]:
     """Return some of the coordinates as an array, or refuse what is not there or comes twice."""
     chosen = np.atleast_1d(np.asarray(indices))
@@ -53,7 +65,7 @@ class _MvNormalFields(NamedTuple):
     """Covariance matrix, read-only."""
 
 
-class MvNormal(Decidable[FloatArray], _MvNormalFields):
+class MvNormal(VectorPosterior[FloatArray], _MvNormalFields):
     """Distribution of a vector w: N(mean, covariance).
 
     An observation y = x'w + noise makes the precision S^-1 + x x' / n: with g = S x / (x'S x + n) the mean is
@@ -146,12 +158,26 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
         reach = -float(ndtri(tail_beyond(mass) / 2.0)) * np.sqrt(self.variance)
         return tuple(zip((self.mean - reach).tolist(), (self.mean + reach).tolist(), strict=True))
 
-    def log_density(self, x: ArrayLike) -> float:
-        """Return the natural logarithm of the density at a vector."""
+    def _marginals(self) -> list[Normal]:
+        return [Normal(*pair) for pair in zip(self.mean.tolist(), self.variance.tolist(), strict=True)]
+
+    def _log_density(self, rows: FloatArray) -> FloatArray:
         factor = np.linalg.cholesky(self.covariance)
-        whitened = np.linalg.solve(factor, self._row(x) - self.mean)
-        log_determinant = 2.0 * float(np.log(np.diag(factor)).sum())
-        return -0.5 * (float(whitened @ whitened) + log_determinant + self.mean.size * math.log(2.0 * math.pi))
+        squares = (whitened(factor, rows, self.mean) ** 2).sum(axis=0)
+        log_determinant = 2.0 * np.log(np.diag(factor)).sum()
+        return np.asarray(-0.5 * (squares + log_determinant + self.mean.size * math.log(2.0 * math.pi)))
+
+    @overload
+    def mahalanobis(self, x: Sequence[float]) -> float: ...
+    @overload
+    def mahalanobis(self, x: ArrayLike) -> Any: ...
+    def mahalanobis(self, x: ArrayLike) -> Any:
+        """Return the Mahalanobis distance sqrt((x - m)' S^-1 (x - m)) of a vector, or of each row of an array.
+
+        >>> MvNormal([1, 2], [[4, 0], [0, 9]]).mahalanobis([[3, 2], [1, 8]]).tolist()
+        [1.0, 2.0]
+        """
+        return mahalanobis(self._finite_rows(x), self.mean, self.covariance)
 
     def predictive(self, x: ArrayLike, noise_variance: float) -> Normal:
         """Return the distribution of the next y at x: N(x'm, x'S x + noise)."""
@@ -159,15 +185,8 @@ class MvNormal(Decidable[FloatArray], _MvNormalFields):
         noise = non_negative("noise_variance", noise_variance)
         return Normal(float(row @ self.mean), float(row @ self.covariance @ row) + noise, noise)
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws, one per row."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         factor = np.linalg.cholesky(self.covariance)
         return self.mean + generator.standard_normal((size, self.mean.size)) @ factor.T
-
-    def _repr_html_(self) -> Html:
-        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
-        rows = self._parameters()
-        rows["mean, 90 % interval"] = ""
-        rows.update(notebook_html.coordinates(self.mean.tolist(), self.interval(notebook_html.MASS)))
-        return notebook_html.card(type(self).__name__, rows)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, stdtrit
 
-from stream_bayes import notebook_html
-from stream_bayes.notebook_html import Html
-from stream_bayes.posteriors.base import Decidable
-from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix
+from stream_bayes.posteriors.base import VectorPosterior
+from stream_bayes.posteriors.gaussian import StudentT
+from stream_bayes.posteriors.multivariate import coordinates, covariance_matrix, mahalanobis, whitened
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import array, check_draws, positive, tail_beyond
 
@@ -27,7 +26,7 @@ class _MvStudentTFields(NamedTuple):
     """Scale matrix, read-only; the covariance is scale x degrees / (degrees - 2)."""
 
 
-class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
+class MvStudentT(VectorPosterior[FloatArray], _MvStudentTFields):
     """Multivariate Student's t distribution: a vector that is normal given an unknown variance.
 
     Examples
@@ -89,32 +88,32 @@ class MvStudentT(Decidable[FloatArray], _MvStudentTFields):
         reach = -float(stdtrit(self.degrees, tail_beyond(mass) / 2.0)) * np.sqrt(np.diag(self.scale))
         return tuple(zip((self.location - reach).tolist(), (self.location + reach).tolist(), strict=True))
 
-    def log_density(self, x: ArrayLike) -> float:
-        """Return the natural logarithm of the density at a vector."""
+    def _marginals(self) -> list[StudentT]:
+        scales = np.sqrt(np.diag(self.scale)).tolist()
+        return [StudentT(self.degrees, *pair) for pair in zip(self.location.tolist(), scales, strict=True)]
+
+    @overload
+    def mahalanobis(self, x: Sequence[float]) -> float: ...
+    @overload
+    def mahalanobis(self, x: ArrayLike) -> Any: ...
+    def mahalanobis(self, x: ArrayLike) -> Any:
+        """Return the Mahalanobis distance under the scale matrix, of a vector or of each row of an array."""
+        return mahalanobis(self._finite_rows(x), self.location, self.scale)
+
+    def _log_density(self, rows: FloatArray) -> FloatArray:
         factor = np.linalg.cholesky(self.scale)
         size = self.location.size
-        whitened = np.linalg.solve(factor, np.asarray(x, dtype=np.float64) - self.location)
+        squares = (whitened(factor, rows, self.location) ** 2).sum(axis=0)
         half = 0.5 * (self.degrees + size)
         gamma = float(gammaln(0.5 * size) - betaln(0.5 * self.degrees, 0.5 * size))  # no difference of large terms
         constant = gamma - 0.5 * size * math.log(self.degrees * math.pi)
-        return (
-            constant
-            - float(np.log(np.diag(factor)).sum())
-            - half * math.log1p(float(whitened @ whitened) / self.degrees)
-        )
+        return np.asarray(constant - np.log(np.diag(factor)).sum() - half * np.log1p(squares / self.degrees))
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws, one per row."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         normal = generator.standard_normal((size, self.location.size)) @ np.linalg.cholesky(self.scale).T
         draws: FloatArray = self.location + normal / np.sqrt(
             generator.chisquare(self.degrees, (size, 1)) / self.degrees
         )
         return draws
-
-    def _repr_html_(self) -> Html:
-        """Return what a notebook shows: the parameters, and the mean and 90 % interval of each coordinate."""
-        rows = self._parameters()
-        rows["mean, 90 % interval"] = ""
-        rows.update(notebook_html.coordinates(self.location.tolist(), self.interval(notebook_html.MASS)))
-        return notebook_html.card(type(self).__name__, rows)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import digamma
+from numpy.typing import ArrayLike
+from scipy.special import digamma, gammaln
 
 from stream_bayes.errors import InputError
 from stream_bayes.notebook_html import Html
-from stream_bayes.posteriors.base import Decidable, Quantiles
+from stream_bayes.posteriors.base import Quantiles
 from stream_bayes.posteriors.gaussian import UNIT_NORMAL_ENTROPY, StudentT
 from stream_bayes.posteriors.rates import Gamma, unit_gamma_entropy
 from stream_bayes.typing import FloatArray
-from stream_bayes.validation import check_draws, each, finite, non_negative, positive
+from stream_bayes.validation import check_draws, each, finite, non_negative, numbers_or_infinities, positive, refuse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class _NormalInverseGammaFields(NamedTuple):
@@ -29,11 +33,12 @@ class _NormalInverseGammaFields(NamedTuple):
     """Scale of the distribution of the variance: half the sum of squares seen."""
 
 
-class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields):
+class NormalInverseGamma(Quantiles, _NormalInverseGammaFields):
     """Normal-inverse-gamma distribution: the posterior of the mean mu and the variance s2 of normal observations.
 
     mu given s2 is N(mean, s2 / strength), s2 is InverseGamma(shape, scale). `mean`, `median`, `mode`,
-    `variance` and `interval` speak of mu, `expected_variance` of s2, `entropy` and `sample` of both.
+    `variance`, `cdf`, `quantile` and `interval` speak of mu, `expected_variance` of s2, `entropy`, `density` and
+    `sample` of both.
     An observation x makes mean m + (x - m) / (k + 1), strength k + 1, shape a + 1/2 and
     scale b + k (x - m)^2 / (2 (k + 1)).
 
@@ -107,17 +112,44 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
         """Return the distribution of the precision 1 / s2 alone."""
         return Gamma(self.shape, self.scale)
 
+    def log_density(self, x: ArrayLike) -> Any:
+        """Return the natural logarithm of the joint density at (mean, variance), or at each such row of an array."""
+        rows = numbers_or_infinities("x", x, InputError)
+        if rows.ndim == 0 or rows.shape[-1] != 2:
+            raise refuse("x", "a mean and a variance, or an array of such rows", x, InputError)
+        mean = rows[..., 0]
+        variance = rows[..., 1]
+        with np.errstate(all="ignore"):
+            spread = self.scale + 0.5 * self.strength * (mean - self.mean) ** 2
+            constant = self.shape * math.log(self.scale) - float(gammaln(self.shape)) + 0.5 * math.log(self.strength)
+            value = constant - 0.5 * math.log(2.0 * math.pi) - (self.shape + 1.5) * np.log(variance) - spread / variance
+        value = np.where(variance > 0.0, value, -np.inf)
+        return value if value.ndim else float(value)
+
+    def density(self, x: ArrayLike) -> Any:
+        """Return the joint density at (mean, variance), or at each such row of an array."""
+        value = self.log_density(x)
+        with np.errstate(all="ignore"):
+            return np.exp(value) if isinstance(value, np.ndarray) else float(np.exp(value))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the marginal density of the mean with its 90 % interval.
+
+        It is drawn into `ax`, or without one into the current axes. Needs matplotlib, the extra `plots`.
+        """
+        return self.mean_marginal().plot(ax)
+
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the parameters, and the marginal density of the mean."""
         return self._card(self.mean_marginal())
 
-    def _cdf(self, x: float) -> float:
+    def _cdf(self, x: FloatArray) -> FloatArray:
         return self.mean_marginal()._cdf(x)
 
-    def _lower(self, tail: float) -> float:
+    def _lower(self, tail: FloatArray) -> FloatArray:
         return self.mean_marginal()._lower(tail)
 
-    def _upper(self, tail: float) -> float:
+    def _upper(self, tail: FloatArray) -> FloatArray:
         return self.mean_marginal()._upper(tail)
 
     def predictive(self) -> StudentT:
@@ -125,9 +157,9 @@ class NormalInverseGamma(Quantiles, Decidable[float], _NormalInverseGammaFields)
         scale = math.sqrt(self.scale / self.shape * (1.0 + 1.0 / self.strength))
         return StudentT(2.0 * self.shape, self.mean, scale, self.expected_variance)
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws, one per row: mean, variance."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         variance = self.scale / generator.gamma(self.shape, 1.0, size)
         mean = self.mean + np.sqrt(variance / self.strength) * generator.standard_normal(size)
         return np.column_stack((mean, variance))

@@ -8,14 +8,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammainc, gammaincc
 
-from stream_bayes.posteriors.base import Decidable, Quantiles
-from stream_bayes.posteriors.rates import HALF_LOG_TWO_PI, deviance, smallest_count, stirling_error
+from stream_bayes.posteriors.base import CountDistribution
+from stream_bayes.posteriors.rates import HALF_LOG_TWO_PI, deviance, poisson_draws, smallest_counts, stirling_error
 from stream_bayes.typing import FloatArray
-from stream_bayes.validation import check_draws, positive, whole
-
-# From here on a draw is that of a normal, whose skewness is off by 1e-6; numpy's draws have a variance that is off by
-# 1 % at 1e14, and there are none from 1e19 on.
-_LARGE_RATE = 1e12
+from stream_bayes.validation import check_draws, positive
 
 
 class _PoissonFields(NamedTuple):
@@ -23,7 +19,7 @@ class _PoissonFields(NamedTuple):
     """The expected count."""
 
 
-class Poisson(Quantiles, Decidable[float], _PoissonFields):
+class Poisson(CountDistribution, _PoissonFields):
     """Poisson distribution: a count whose rate is known, so that all of its variance is noise.
 
     Examples
@@ -64,32 +60,21 @@ class Poisson(Quantiles, Decidable[float], _PoissonFields):
         """The part of `variance` that stays: all."""
         return self.rate
 
-    def log_pmf(self, count: int) -> float:
-        """Return the natural logarithm of the probability of a count.
-
-        By the saddle point: no difference of large numbers is taken, so that all digits are there at any rate.
-        """
-        k = whole("count", count)
+    def _log_pmf(self, k: float) -> float:
         if k == 0.0:
             return -self.rate
         return -stirling_error(k) - deviance(k, self.rate, k - self.rate) - HALF_LOG_TWO_PI - 0.5 * math.log(k)
 
-    def pmf(self, count: int) -> float:
-        """Return the probability of a count."""
-        return math.exp(self.log_pmf(count))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return np.where(x >= 0.0, gammaincc(np.floor(np.maximum(x, 0.0)) + 1.0, self.rate), 0.0)
 
-    def _cdf(self, x: float) -> float:
-        return float(gammaincc(np.floor(x) + 1.0, self.rate)) if x >= 0.0 else 0.0
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return smallest_counts(lambda count, least: bool(gammaincc(count + 1.0, self.rate) >= least), tail)
 
-    def _lower(self, tail: float) -> float:
-        return smallest_count(lambda count: bool(gammaincc(count + 1.0, self.rate) >= tail))
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return smallest_counts(lambda count, most: bool(gammainc(count + 1.0, self.rate) <= most), tail)
 
-    def _upper(self, tail: float) -> float:
-        return smallest_count(lambda count: bool(gammainc(count + 1.0, self.rate) <= tail))
-
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws."""
-        generator, size = check_draws(generator, size)
-        if self.rate > _LARGE_RATE:
-            return np.rint(generator.normal(self.rate, math.sqrt(self.rate), size))
-        return generator.poisson(self.rate, size).astype(np.float64)
+        size, generator = check_draws(size, generator)
+        return poisson_draws(np.full(size, self.rate), generator)

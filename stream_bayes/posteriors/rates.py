@@ -11,12 +11,21 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaln, digamma, gammainc, gammainccinv, gammaincinv, gammaln, xlogy
 
 from stream_bayes.errors import InputError
-from stream_bayes.posteriors.base import Quantiles, ScalarPosterior
+from stream_bayes.posteriors.base import CountDistribution, ScalarPosterior
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_draws, non_negative, positive, tail_beyond, whole
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _LARGEST_COUNT = 2**1000
+# From here on a draw is that of a normal, whose skewness is off by 1e-6; numpy's draws have a variance that is off by
+# 1 % at 1e14, and there are none from 1e19 on.
+_LARGE_RATE = 1e12
+
+
+def poisson_draws(rates: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Return a Poisson count of each rate."""
+    normal = np.rint(generator.normal(rates, np.sqrt(rates)))
+    return np.where(rates > _LARGE_RATE, normal, generator.poisson(np.minimum(rates, _LARGE_RATE)))
 
 
 def unit_gamma_entropy(shape: float) -> float:
@@ -53,16 +62,21 @@ def deviance(x: float, mean: float, difference: float) -> float:
     return value
 
 
-def smallest_count(holds: Callable[[int], bool]) -> float:
-    """Return the first of 0, 1, 2, ... for which a condition holds that stays true once it is."""
+def smallest_counts(holds: Callable[[int, float], bool], tails: FloatArray) -> FloatArray:
+    """Return for each tail the first of 0, 1, 2, ... for which a condition holds that stays true once it is."""
+    counts = [_smallest_count(holds, tail) for tail in tails.ravel().tolist()]
+    return np.array(counts, dtype=np.float64).reshape(tails.shape)
+
+
+def _smallest_count(holds: Callable[[int, float], bool], tail: float) -> float:
     below = -1
     count = 0
-    while count < _LARGEST_COUNT and not holds(count):
+    while count < _LARGEST_COUNT and not holds(count, tail):
         below = count
         count = 2 * count + 1
     while count - below > 1:
         middle = (below + count) // 2
-        below, count = (below, middle) if holds(middle) else (middle, count)
+        below, count = (below, middle) if holds(middle, tail) else (middle, count)
     return float(count)
 
 
@@ -75,7 +89,7 @@ class _NegativeBinomialFields(NamedTuple):
     """Exposure in which the count will be taken."""
 
 
-class NegativeBinomial(Quantiles, _NegativeBinomialFields):
+class NegativeBinomial(CountDistribution, _NegativeBinomialFields):
     """Distribution of a Poisson count whose rate is Gamma(shape, rate).
 
     With m = shape / rate and e the exposure, variance = e m (noise) + e^2 m / rate (ignorance).
@@ -112,13 +126,12 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
         """The part of `variance` that would stay if the rate were known: its Poisson part."""
         return self.mean
 
-    def log_pmf(self, count: int) -> float:
-        """Return the natural logarithm of the probability of a count.
+    @property
+    def mode(self) -> float:
+        """The most probable count, the larger of two: floor((shape - 1) exposure / rate), 0 for a shape below 1."""
+        return float(math.floor(max(self.shape - 1.0, 0.0) * (self.exposure / self.rate)))
 
-        By the saddle point (Loader 2000): no difference of large numbers is taken, so that the digits stay at any
-        parameters.
-        """
-        k = whole("count", count)
+    def _log_pmf(self, k: float) -> float:
         none = -self.shape * math.log1p(self.exposure / self.rate)
         if k == 0.0:
             return none
@@ -136,21 +149,23 @@ class NegativeBinomial(Quantiles, _NegativeBinomialFields):
         log_pmf -= deviance(self.shape, share, difference) + deviance(k, rest, -difference)
         return log_pmf + 0.5 * (math.log(self.shape) - math.log(total) - math.log(k)) - HALF_LOG_TWO_PI
 
-    def pmf(self, count: int) -> float:
-        """Return the probability of a count."""
-        return math.exp(self.log_pmf(count))
-
-    def _cdf(self, x: float) -> float:
+    def _cdf(self, x: FloatArray) -> FloatArray:
         p = 1.0 / (1.0 + self.exposure / self.rate)
-        return float(betainc(self.shape, np.floor(x) + 1.0, p)) if x >= 0.0 else 0.0
+        return np.where(x >= 0.0, betainc(self.shape, np.floor(np.maximum(x, 0.0)) + 1.0, p), 0.0)
 
-    def _lower(self, tail: float) -> float:
+    def _lower(self, tail: FloatArray) -> FloatArray:
         p = 1.0 / (1.0 + self.exposure / self.rate)
-        return smallest_count(lambda count: bool(betainc(self.shape, count + 1.0, p) >= tail))
+        return smallest_counts(lambda count, least: bool(betainc(self.shape, count + 1.0, p) >= least), tail)
 
-    def _upper(self, tail: float) -> float:
+    def _upper(self, tail: FloatArray) -> FloatArray:
         p = 1.0 / (1.0 + self.exposure / self.rate)
-        return smallest_count(lambda count: bool(betaincc(self.shape, count + 1.0, p) <= tail))
+        return smallest_counts(lambda count, most: bool(betaincc(self.shape, count + 1.0, p) <= most), tail)
+
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
+        """Return `size` draws."""
+        size, generator = check_draws(size, generator)
+        rates = self.exposure * (generator.gamma(self.shape, 1.0, size) / self.rate)
+        return poisson_draws(rates, generator)
 
 
 class _GammaFields(NamedTuple):
@@ -210,14 +225,14 @@ class Gamma(ScalarPosterior, _GammaFields):
         """The differential entropy in nats: h(shape) - ln rate."""
         return unit_gamma_entropy(self.shape) - math.log(self.rate)
 
-    def _cdf(self, x: float) -> float:
-        return float(gammainc(self.shape, max(x, 0.0) * self.rate))
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(gammainc(self.shape, np.maximum(x, 0.0) * self.rate))
 
-    def _lower(self, tail: float) -> float:
-        return float(gammaincinv(self.shape, tail)) / self.rate
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return np.asarray(gammaincinv(self.shape, tail)) / self.rate
 
-    def _upper(self, tail: float) -> float:
-        return float(gammainccinv(self.shape, tail)) / self.rate
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return np.asarray(gammainccinv(self.shape, tail)) / self.rate
 
     def _log_density(self, x: FloatArray) -> FloatArray:
         inside = np.maximum(x, 0.0) * self.rate
@@ -227,13 +242,13 @@ class Gamma(ScalarPosterior, _GammaFields):
     def hdi(self, mass: float = 0.95) -> tuple[float, float]:
         """Return the shortest interval that holds the mass; it starts at 0 where the density only falls."""
         outside = tail_beyond(mass)
-        return self._shortest(outside) if self.shape > 1.0 else (0.0, self._upper(outside))
+        return self._shortest(outside) if self.shape > 1.0 else (0.0, self._between(outside, outside)[1])
 
     def predictive(self, exposure: float = 1.0) -> NegativeBinomial:
         """Return the distribution of the next Poisson count in the given exposure."""
         return NegativeBinomial(self.shape, self.rate, exposure)
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         return generator.gamma(self.shape, 1.0, size) / self.rate

@@ -176,14 +176,16 @@ def test_item20_finite_numbers_that_are_learned_do_not_overflow_later(name: str,
     ],
     ids=lambda posterior: type(posterior).__name__,
 )
-def test_item20_sample_requires_a_generator_first(posterior: Any) -> None:
-    for wrong in (3, None, np.random.RandomState(1)):
+def test_item20_sample_takes_a_size_and_then_a_generator(posterior: Any) -> None:
+    for wrong in (3, "seed", np.random.RandomState(1)):
         with pytest.raises(ParameterError, match=r"generator must be a numpy\.random\.Generator"):
-            posterior.sample(wrong)
-    for size in (-1, 1.5, "3", MANY_DIGITS):
+            posterior.sample(2, wrong)
+    for size in (-1, 1.5, "3", MANY_DIGITS, np.random.default_rng(1)):
         with pytest.raises(ParameterError, match="size"):
-            posterior.sample(np.random.default_rng(1), size)
-    assert len(posterior.sample(np.random.default_rng(1), 3)) == 3
+            posterior.sample(size, np.random.default_rng(1))
+    assert len(posterior.sample(3, np.random.default_rng(1))) == len(posterior.sample(3)) == 3
+    first, second = (posterior.sample(3, np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("name", short_each(LEARNERS, 8))

@@ -72,6 +72,9 @@ KINDS = {
         ("a", "b", True, 1, 7, 0.5),
     ),
     "SoftmaxRegression": Kind("SoftmaxRegression", {"rate": 0.3, "l2": 0.01}, _NUMBERS, ("a", "b", False, 2.0, 0.5)),
+    "NearestNeighbours": Kind(
+        "NearestNeighbours", {"k": (1, 3), "window": 6, "prior_count": 0.4}, _NUMBERS, ("a", "b", False, 2.0, 0.5)
+    ),
 }
 
 

@@ -21,6 +21,7 @@ from stream_bayes import (
     LogisticRegression,
     LogOddsFusion,
     MultinomialNB,
+    NearestNeighbours,
     NormalInverseGamma,
     PoissonNB,
     PoissonRegression,
@@ -86,6 +87,12 @@ LEARNERS: dict[str, Any] = {
     "PoissonRegression": PoissonRegression(rate=0.2),
     "PoissonRegression l2": PoissonRegression("constant", 0.01, l2=0.1),
     "PoissonRegression hashed": PoissonRegression("inverse-root", 0.05, l1=0.01, l2=0.3, intercept=False, buckets=32),
+    "NearestNeighbours": NearestNeighbours(k=3, window=25, prior_count=0.4),
+    "NearestNeighbours chosen": NearestNeighbours(
+        k=(1, 2, 6), window=64, metric="manhattan", prior_count=2.5, classes=COLOURS
+    ),
+    "NearestNeighbours shares": NearestNeighbours(k=4, window=30, metric="chebyshev", probabilistic=False),
+    "NearestNeighbours hashed": NearestNeighbours(k=7, window=50, metric="cosine", prior_count=0.7, buckets=64),
     "LogOddsFusion": LogOddsFusion(
         (BernoulliNB(prior=Beta(0.3, 2.5)), BetaBernoulli(on="a", prior=Beta(2.5, 0.7))), prior_precision=3.0
     ),

@@ -14,6 +14,8 @@ from stream_bayes.kernels.common.csr import Rows, residue
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.labels import Label, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
+from stream_bayes.plots import Estimate
+from stream_bayes.posteriors import Beta
 from stream_bayes.validation import check_scale, non_negative
 
 
@@ -47,6 +49,15 @@ class AdditiveClassifier(ColumnClassifier, Additive):
         weights = self._evidence.class_weight.tolist()
         events = {label: weights[code] for code, label in enumerate(self._labels)}
         return {"events": sum(events.values()), "events of each class": events, **super()._evidence_summary()}
+
+    def _estimates(self) -> dict[str, Estimate | float]:
+        counts = self.class_posterior()
+        total = sum(counts.values())
+        certain = 0.0 in counts.values() or len(counts) < 2
+        return {
+            f"probability of {label}": float(count == total) if certain else Beta(count, total - count)
+            for label, count in counts.items()
+        }
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back, as if it had never come; refused when it cannot have been learned."""

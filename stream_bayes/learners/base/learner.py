@@ -21,18 +21,21 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 from river import base
 
-from stream_bayes import learner_registry, notebook_html
-from stream_bayes.errors import InputError, MergeError, ParameterError, SnapshotDamaged, SnapshotError
+from stream_bayes import learner_registry, notebook_html, plots
+from stream_bayes.errors import InputError, MergeError, NoPosterior, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
 from stream_bayes.notebook_html import Html
 from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT
 from stream_bayes.validation import check_scale, non_negative
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Posteriors that a constructor parameter may be; nothing else but plain values is built from a file.
 _PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
@@ -87,6 +90,21 @@ class Learner(base.Estimator):
     def _evidence_summary(self) -> dict[str, Any]:
         """The evidence on the notebook card, by name: the number of events learned, of features, of each class."""
         return {}
+
+    def _estimates(self) -> Mapping[str, plots.Estimate | float]:
+        """What `plot` draws, by name: weights or probabilities, each with its posterior where it has one."""
+        return {}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what was learned: the weights, or the probabilities of the labels, with their 90 % intervals.
+
+        It is drawn into `ax`, or without one into the current axes. Needs matplotlib, the extra `plots`.
+        """
+        estimates = self._estimates()
+        if not estimates:
+            message = f"this {type(self).__name__} has nothing to draw: no weights and no labels"
+            raise NoPosterior(message)
+        return plots.draw_intervals(estimates, type(self).__name__, ax)
 
     def _repr_html_(self) -> Html:
         """Return what a notebook shows: the class, the parameters that are not the defaults, and the evidence."""

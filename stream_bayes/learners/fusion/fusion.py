@@ -133,6 +133,9 @@ class LogOddsFusion(Classifier):
         shares = np.exp(self._evidence - self._evidence.max())
         return dict(zip(self.members, (shares / shares.sum()).tolist(), strict=True))
 
+    def _estimates(self) -> dict[str, Normal | float]:
+        return self.weights()
+
     def _evidence_summary(self) -> dict[str, Any]:
         weights = {name: w.mean if isinstance(w, Normal) else w for name, w in self.weights().items()}
         return {"weight of each member": weights}

@@ -158,6 +158,9 @@ class OneOutput(GradientLearner):
         """The weight of each feature; where names are hashed, of each bucket whose weight is not zero."""
         return self._weights(0)
 
+    def _estimates(self) -> dict[str, float]:
+        return {str(name): weight for name, weight in self.weights().items()} | {"intercept": self.intercept_value}
+
     def weight(self, feature: FeatureName) -> float:
         """The weight of one feature, or of the bucket it is hashed into; 0 for one never learned."""
         return self._weight(feature, 0)

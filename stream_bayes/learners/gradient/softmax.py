@@ -75,6 +75,11 @@ class SoftmaxRegression(GradientLearner, ColumnClassifier):
         """The weight of each feature for one label; where names are hashed, of each bucket with one not zero."""
         return self._weights(self._code(label))
 
+    def _estimates(self) -> dict[str, float]:
+        labels = list(self._labels)
+        weights = {f"{name} of {label}": weight for label in labels for name, weight in self.weights(label).items()}
+        return weights | {f"intercept of {label}": self.intercept_value(label) for label in labels}
+
     def weight(self, feature: FeatureName, label: Any) -> float:
         """The weight of one feature, or of the bucket it is hashed into; 0 for one never learned."""
         return self._weight(feature, self._code(label))

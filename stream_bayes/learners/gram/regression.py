@@ -198,6 +198,12 @@ class GramRegression(GramLearner):
         bias, variance = bias_variance(design, own, truth, level, size)
         return BiasVariance(bias - unknown, noise * variance)
 
+    def _estimates(self) -> dict[str, float]:
+        if not self._moments.events[0] > 0.0:
+            return {}
+        fit = self.solve()
+        return {str(name): weight for name, weight in fit.weights.items()} | {"intercept": fit.intercept}
+
     def _taught(self) -> Design:
         design = self._design()
         if design.count == 0.0:

@@ -75,6 +75,9 @@ class WeightPosterior(ColumnLearner):
     def _evidence_summary(self) -> dict[str, Any]:
         return {"events": float(self._posterior.numbers[COUNT]), **super()._evidence_summary()}
 
+    def _estimates(self) -> dict[str, Normal | StudentT]:
+        return {str(name): weight for name, weight in self.weights().items()}
+
     def weights(self) -> dict[FeatureName, Normal | StudentT]:
         """The marginal posterior of each weight; the intercept, where there is one, is called "intercept".
 

@@ -162,6 +162,9 @@ class SpamFilter(Classifier):
         names = [*self._member_names, "intercept"]
         return dict(zip(names, self._fusion.marginals(), strict=True))
 
+    def _estimates(self) -> dict[str, Normal]:
+        return self.weights()
+
     def _evidence_summary(self) -> dict[str, Any]:
         counts = self._evidence.totals.tolist()
         return {"events": sum(counts), "events of each class": dict(zip(self.classes, counts, strict=True))}

@@ -52,7 +52,7 @@ def test_beta_bayes_actions() -> None:
 def test_bayes_action_minimises_the_expected_loss(loss: str) -> None:
     """Averaged over draws, no guess on a grid does better than the action."""
     belief = Beta(3.5, 1.5)
-    draws = belief.sample(np.random.default_rng(7), 20_000)
+    draws = belief.sample(20_000, np.random.default_rng(7))
     power = {"squared": 2, "absolute": 1}[loss]
     grid = np.linspace(0.01, 0.99, 99)
     best = grid[np.argmin([np.mean(np.abs(draws - guess) ** power) for guess in grid])]
@@ -192,11 +192,13 @@ def test_entropy_does_not_cancel_for_large_counts() -> None:
 def test_samples_have_the_moments() -> None:
     generator = np.random.default_rng(3)
     for belief in (Beta(2.5, 0.7), Gamma(9, 3)):
-        draws = belief.sample(generator, 40_000)
+        draws = belief.sample(40_000, generator)
         assert draws.shape == (40_000,)
         assert draws.mean() == pytest.approx(belief.mean, abs=5 * math.sqrt(belief.variance / 40_000))
-    assert Dirichlet((1, 2, 3)).sample(generator, 5).sum(axis=1) == pytest.approx(1.0)
-    assert Beta(2, 3).sample(np.random.default_rng(1)) == Beta(2, 3).sample(np.random.default_rng(1))
+    assert Dirichlet((1, 2, 3)).sample(5, generator).sum(axis=1) == pytest.approx(1.0)
+    assert Beta(2, 3).sample(generator=np.random.default_rng(1)) == Beta(2, 3).sample(
+        generator=np.random.default_rng(1)
+    )
 
 
 @pytest.mark.parametrize("outcome", [2, -1, 0.5, 1.0, "yes", None, math.nan])

@@ -55,7 +55,7 @@ def test_normal_agrees_with_scipy(mean: float, variance: float) -> None:
     points = np.linspace(mean - 3, mean + 3, 7)
     np.testing.assert_allclose(belief.density(points), oracle.pdf(points))
     assert belief.log_density(1.5) == pytest.approx(oracle.logpdf(1.5))
-    draws = belief.sample(np.random.default_rng(2), 40_000)
+    draws = belief.sample(40_000, np.random.default_rng(2))
     assert draws.mean() == pytest.approx(mean, abs=5 * math.sqrt(variance / 40_000))
 
 
@@ -70,7 +70,7 @@ def test_student_t_agrees_with_scipy(degrees: float) -> None:
     assert belief.density(1.0) == pytest.approx(oracle.pdf(1.0))
     assert belief.variance == (pytest.approx(oracle.var()) if degrees > 2 else math.inf)
     assert belief.bayes_action("absolute") == belief.bayes_action("zero-one") == belief.mean == -2.0
-    assert belief.sample(np.random.default_rng(1), 4).shape == (4,)
+    assert belief.sample(4, np.random.default_rng(1)).shape == (4,)
 
 
 def test_student_t_splits_its_variance() -> None:
@@ -133,7 +133,7 @@ def test_normal_inverse_gamma_agrees_with_scipy(rest: tuple[float, float, float]
     marginal = stats.t(2 * shape, -1.5, math.sqrt(scale / shape / strength))
     assert belief.interval(0.9) == pytest.approx(marginal.interval(0.9))
     assert belief.bayes_action("absolute") == belief.bayes_action("zero-one") == -1.5
-    draws = belief.sample(np.random.default_rng(5), 20_000)
+    draws = belief.sample(20_000, np.random.default_rng(5))
     assert draws.shape == (20_000, 2)
     assert np.mean(draws[:, 0] < marginal.ppf(0.3)) == pytest.approx(0.3, abs=0.02)
     assert np.mean(draws[:, 1] < variances.ppf(0.3)) == pytest.approx(0.3, abs=0.02)

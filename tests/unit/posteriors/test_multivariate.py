@@ -60,7 +60,7 @@ def test_agrees_with_scipy() -> None:
     assert belief.log_density([0.1, 0.2, 0.3]) == pytest.approx(oracle.logpdf([0.1, 0.2, 0.3]))
     for index, pair in enumerate(belief.interval(0.9)):
         assert pair == pytest.approx(stats.norm(MEAN[index], math.sqrt(COVARIANCE[index, index])).interval(0.9))
-    draws = belief.sample(np.random.default_rng(4), 50_000)
+    draws = belief.sample(50_000, np.random.default_rng(4))
     np.testing.assert_allclose(np.cov(draws.T), COVARIANCE, atol=0.05)
     for action in (
         belief.bayes_action("squared"),

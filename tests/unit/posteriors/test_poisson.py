@@ -77,7 +77,7 @@ def test_no_digits_are_lost_at_large_rates(rate: float, count: int, expected: fl
 def test_draws_and_quantiles_at_large_rates(rate: float) -> None:
     """Standardised, those of a normal."""
     count = Poisson(rate)
-    draws = (count.sample(np.random.default_rng(3), 20_000) - rate) / math.sqrt(rate)
+    draws = (count.sample(20_000, np.random.default_rng(3)) - rate) / math.sqrt(rate)
     assert draws.mean() == pytest.approx(0.0, abs=0.02)
     assert draws.std() == pytest.approx(1.0, abs=0.02)
     ends = (np.array(count.interval(0.95)) - rate) / math.sqrt(rate)
@@ -89,7 +89,7 @@ def test_is_a_value() -> None:
     assert Poisson(3) == Poisson(3.0) == copy.deepcopy(Poisson(3)) != Poisson(4)
     assert hash(Poisson(3)) == hash(Poisson(3.0))
     assert repr(Poisson(3)) == "Poisson(rate=3)"
-    draws = Poisson(3).sample(np.random.default_rng(0), 10_000)
+    draws = Poisson(3).sample(10_000, np.random.default_rng(0))
     assert draws.mean() == pytest.approx(3.0, abs=0.1)
     assert draws.dtype == np.float64
 

@@ -169,7 +169,7 @@ def test_several_weights_together() -> None:
     np.testing.assert_allclose(everything.variance, [weight.variance for weight in model.weights().values()])
     three: Any = model.joint("b", "never", "intercept")
     np.testing.assert_allclose(three.covariance[1], [0.0, 0.5, 0.0])
-    assert everything.sample(np.random.default_rng(0), 5).shape == (5, 3)
+    assert everything.sample(5, np.random.default_rng(0)).shape == (5, 3)
     with pytest.raises(InputError, match="different weights"):
         BayesianLinearRegression().joint()
     hashed = BayesianLinearRegression(buckets=2)

@@ -1,0 +1,4 @@
+"""Kernels of nearest neighbours.
+
+window     a ring of the last events, their distances to an event, and the votes of the nearest
+"""
