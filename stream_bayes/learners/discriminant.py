@@ -38,6 +38,7 @@ from stream_bayes.learners.base.numeric_features import (
     check_prior,
     merged,
     pooled_posterior,
+    unlearning_scale,
 )
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import NormalInverseGamma
@@ -79,8 +80,8 @@ class GaussianDiscriminant(GenerativeClassifier):
         "posterior": a multivariate Student's t, wide while there is little data; "plug-in": the normal with
         maximum-likelihood means and covariance S / n (shared: all S / all n; spherical: all squares / all values), as
         scikit-learn's linear discriminant analysis has it. Where that is singular, as it is with no more events than
-        features, the normal has the posterior's location and Psi / degrees instead; without a prior it has the smallest
-        eigenvalues that arithmetic can hold. `mean` and `covariance_of` state the plug-in values then.
+        features, the normal has the posterior's location and Psi / degrees instead; without a prior, correlations whose
+        eigenvalues are 1e-6 or more. `mean` and `covariance_of` then state plug-in values.
     unbiased
         Whether plug-in covariances are unbiased: S / (n - 1), as in scikit-learn's quadratic discriminant analysis.
         What is shared is divided by the number of its values less that of the means fitted to them.
@@ -153,7 +154,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         return posterior
 
     def mean(self, label: Any) -> dict[FeatureName, float]:
-        """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without values."""
+        """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without a value."""
         code = self._labels.code(label)
         prior = as_normal_prior(self.prior)
         means = {}
@@ -167,14 +168,11 @@ class GaussianDiscriminant(GenerativeClassifier):
     def covariance_of(self, label: Any) -> tuple[list[FeatureName], FloatArray]:
         """Names, and the covariance matrix in a class: its plug-in value, or that expected by the posterior.
 
-        The latter is infinite where 2 shape + n is not above 2.
+        The latter is infinite where 2 shape + n is not above 2. It also stands where the plug-in value is singular.
         """
         columns, factor, spread = self._measured(label, plug_in=self._plugs_in)
-        variances = spread.variance[-1]
-        if not self._plugs_in:
-            with np.errstate(divide="ignore"):
-                variances = variances * (spread.degrees[-1] / np.maximum(spread.degrees[-1] - 2.0, 0.0))
-        return self._names(columns), _covariance(factor, variances)
+        plain = spread.plain[-1] | (self.prior is None)
+        return self._names(columns), _covariance(factor, np.where(plain, spread.variance[-1], _expected(spread)))
 
     def linear_form(self, positive: Any, negative: Any) -> tuple[dict[FeatureName, float], float]:
         """Weights and bias of the plug-in log-odds, linear since the covariance C is shared.
@@ -239,9 +237,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         names = self._names(columns)
         degrees = spread.degrees[-1]
         if not mode:
-            with np.errstate(divide="ignore"):
-                variances = spread.variance[-1] * (degrees / np.maximum(degrees - 2.0, 0.0))
-            return MvNormalEstimate(names, mean, _covariance(factor, variances))
+            return MvNormalEstimate(names, mean, _covariance(factor, _expected(spread)))
         # The joint mode: the density of each mean that shares a covariance adds half a power of its determinant.
         form = FORMS.index(self.covariance)
         counts = self._evidence.weight.diagonal(axis1=1, axis2=2)
@@ -297,7 +293,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         check_numbers(batch)
 
     def _check_unlearn(self, batch: Batch, rows: Rows, label: int, weight: float) -> None:
-        smallest = 2.0 * as_normal_prior(self.prior).scale
+        smallest = 2.0 * unlearning_scale(self.prior)
         place = first_misfit(rows.columns, rows.values, label, weight, SLACK, smallest, self._evidence)
         if place >= 0:
             name = self._name_at(batch, rows, place)
@@ -363,6 +359,14 @@ class GaussianDiscriminant(GenerativeClassifier):
         measure(len(spread.ready) - 1, columns, model, self._evidence, spread)
         factor = np.tril(spread.matrix[-1]) if model.form <= SHARED else np.eye(len(columns))
         return columns, factor, spread
+
+
+def _expected(spread: GroupCovariance) -> FloatArray:
+    """The expected variances by the posterior."""
+    degrees = spread.degrees[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected: FloatArray = spread.variance[-1] * (degrees / np.maximum(degrees - 2.0, 0.0))
+    return expected
 
 
 def _covariance(factor: FloatArray, variances: FloatArray) -> FloatArray:

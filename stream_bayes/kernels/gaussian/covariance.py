@@ -32,6 +32,8 @@ SMALLEST_VARIANCE = 1e-290
 # When others leave less than this share of a feature unexplained, a covariance of the data alone is singular: squared
 # distances would keep fewer than eight digits. LinearDiscriminantAnalysis has (1e-4)^2 as the bound of an eigenvalue.
 SMALLEST_UNEXPLAINED = 1e-8
+# Without a prior singular correlations get eigenvalues of this size: log densities then keep eight digits.
+SMALLEST_EIGENVALUE = 1e-6
 
 
 class Assumptions(NamedTuple):
@@ -228,7 +230,7 @@ def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMom
         if factor(matrix, width, SMALLEST_PIVOT) and least_unexplained(matrix, width) > SMALLEST_UNEXPLAINED:
             return
     if model.prior.strength == 0.0:
-        floor_eigenvalues(matrix, width)
+        floor_eigenvalues(matrix, width, SMALLEST_EIGENVALUE)
         return
     measure_variances(group, columns, False, model, evidence, spread)
     measure_correlations(group, columns, model, evidence, spread)

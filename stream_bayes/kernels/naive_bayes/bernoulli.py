@@ -158,7 +158,9 @@ def freshen(
     for c in range(len(derived.fresh)):
         if not derived.fresh[c]:
             weight = evidence.class_weight[c]
-            if whole:
+            if prior_b + weight == 0.0:
+                sums = (0.0, 0.0, 0.0, 0)
+            elif whole:
                 sums = sum_levels(levels, c, prior_b, weight, table_b)
             else:
                 sums = sum_powers(powers, c, evidence.cells, prior_b, weight)

@@ -42,6 +42,11 @@ def as_normal_prior(prior: NormalInverseGamma | None) -> NormalPrior:
     return NormalPrior(0.0, 0.0, 0.0, 0.0) if prior is None else NormalPrior(*prior)
 
 
+def unlearning_scale(prior: NormalInverseGamma | None) -> float:
+    """The sum of squares that unlearning compares rounding with: the prior's, or that of a feature of unit scale."""
+    return 1.0 if prior is None else prior.scale
+
+
 class SampleMoments(NamedTuple):
     """Counts, means and scatters of one or many samples."""
 

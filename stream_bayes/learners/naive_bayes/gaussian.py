@@ -25,6 +25,7 @@ from stream_bayes.learners.base.numeric_features import (
     check_prior,
     merged,
     pooled_posterior,
+    unlearning_scale,
 )
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack
 from stream_bayes.posteriors import NormalInverseGamma
@@ -221,7 +222,7 @@ class GaussianNB(NaiveBayes):
         # Welford backwards: scatter - w (x - mean)^2 n / (n - w); with nothing left there must be no scatter either.
         some = left > least
         taken = weight * offset * offset * np.where(some, count / np.where(some, left, 1.0), 1.0)
-        scale = as_normal_prior(self.prior).scale
+        scale = unlearning_scale(self.prior)
         size = scale + scatter + weight * (scale + rows.values**2 + mean**2)
         bad = (rows.columns < 0) | (left < -least) | (scatter - taken < -SLACK * size)
         if bad.any():
