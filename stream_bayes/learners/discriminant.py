@@ -79,12 +79,12 @@ class GaussianDiscriminant(GenerativeClassifier):
     predictive
         "posterior": a multivariate Student's t, wide while there is little data; "plug-in": the normal with
         maximum-likelihood means and covariance S / n (shared: all S / all n; spherical: all squares / all values), as
-        scikit-learn's linear discriminant analysis has it. Where that is singular, as it is with no more events than
-        features, the normal has the posterior's location and Psi / degrees instead; without a prior, correlations whose
-        eigenvalues are 1e-6 or more. `mean` and `covariance_of` then state plug-in values.
+        scikit-learn's quadratic and linear discriminant analysis have it. Where that is singular, as it is with no more
+        events than features, the normal has the posterior's location and Psi / degrees instead; without a prior,
+        correlations whose eigenvalues are 1e-6 or more. `mean` and `covariance_of` then state plug-in values.
     unbiased
-        Whether plug-in covariances are unbiased: S / (n - 1), as in scikit-learn's quadratic discriminant analysis.
-        What is shared is divided by the number of its values less that of the means fitted to them.
+        Whether plug-in covariances are unbiased: S / (n - 1). What is shared is divided by the number of its values
+        less that of the means fitted to them.
 
     Notes
     -----

@@ -21,7 +21,7 @@ import numpy as np
 from stream_bayes.kernels.common.csr import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import log_gamma_slopes, slopes_of
-from stream_bayes.kernels.naive_bayes.count_levels import Levels, absences, change_level, sum_levels
+from stream_bayes.kernels.naive_bayes.count_levels import Levels, absences, change_level, knows_nothing, sum_levels
 from stream_bayes.kernels.naive_bayes.count_powers import Powers, change_power, settle_powers, sum_powers
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
@@ -113,7 +113,7 @@ def score_row(
     cells = evidence.cells
     for c in range(cells.shape[1]):
         weight = evidence.class_weight[c]
-        if prior_a + prior_b + weight == 0.0:  # neither prior nor message: each word is as likely to come as not
+        if knows_nothing(weight, prior_b):  # each word is as likely to come as not
             joint.log[row, c] -= vocabulary_size * math.log(2.0)
             joint.mean[row, c] -= vocabulary_size * math.log(2.0)
             continue
@@ -158,7 +158,7 @@ def freshen(
     for c in range(len(derived.fresh)):
         if not derived.fresh[c]:
             weight = evidence.class_weight[c]
-            if prior_b + weight == 0.0:
+            if knows_nothing(weight, prior_b):
                 sums = (0.0, 0.0, 0.0, 0)
             elif whole:
                 sums = sum_levels(levels, c, prior_b, weight, table_b)

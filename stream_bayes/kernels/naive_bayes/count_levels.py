@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stream_bayes.kernels.common.csr import residue
+from stream_bayes.kernels.common.csr import RESIDUE, residue
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import slopes_of
 from stream_bayes.typing import FloatArray, IntArray
@@ -93,6 +93,12 @@ def close_gaps(levels: Levels, c: int) -> None:
             levels.words[c, kept] = levels.words[c, place]
             kept += 1
     levels.size[c] = kept
+
+
+@kernel
+def knows_nothing(class_weight: float, prior_b: float) -> bool:
+    """Whether a class has neither a prior nor events, or none but what rounding leaves of a sum."""
+    return prior_b == 0.0 and class_weight <= RESIDUE
 
 
 @kernel
