@@ -161,7 +161,7 @@ def test_vectors_follow_the_predictive(covariance: str, predictive: str) -> None
     assert np.cov(rows.T) / np.outer(deviations, deviations) == pytest.approx(
         matrix / np.outer(deviations, deviations), abs=0.15
     )
-    # The density, weighted by that of a broad t where that was drawn, integrates to 1 and has the same mean log-density.
+    # Weighted by that of a broad t where it was drawn, the density integrates to 1 and has the same mean logarithm.
     logs = np.array([model.log_likelihood_one(x)[1] for x in drawn[:1000]])
     broad = stats.multivariate_t(rows.mean(axis=0), np.cov(rows.T), df=5, seed=7)
     probes = broad.rvs(4000)
