@@ -29,7 +29,7 @@ _ESTIMATES = ("ml", "map", "mean")
 class SampledEvent(NamedTuple):
     """An event drawn from a generative classifier, with the label of the class it was drawn from."""
 
-    features: dict[FeatureName, Any]
+    features: dict[Any, Any]
     label: Label
 
 
