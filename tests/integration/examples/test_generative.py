@@ -35,7 +35,7 @@ def test_ml_and_map(tmp_path: Path) -> None:
 
 
 def test_generated_mails(tmp_path: Path) -> None:
-    """Without a prior a mail has words of its class only; a classifier learns from generated mails as from real ones."""
+    """Without a prior mails have words of their class only; a classifier learns from them as from real ones."""
     module = example("generated_mails")
     known = {
         label: {word for text, own in module["MAILS"] if own == label for word in module["words"](text)}
@@ -69,7 +69,7 @@ def test_covariance_forms(tmp_path: Path) -> None:
     assert list(shown) == ["full", "shared", "diagonal", "spherical", "shared-spherical"]
     scatters = [np.cov(learned[labels == label].T, bias=True) for label in (0, 1)]
     both = sum(scatters) / 2
-    matrices = {
+    matrices: dict[str, list[Any]] = {
         "full": scatters,
         "shared": [both, both],
         "diagonal": [np.diag(own.diagonal()) for own in scatters],
