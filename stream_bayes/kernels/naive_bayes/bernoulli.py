@@ -94,6 +94,20 @@ def learn_row(
 
 
 @kernel
+def slopes_without_prior(
+    weight: float, count: float, table: FloatArray
+) -> tuple[tuple[float, float, float], tuple[float, float, float], int]:
+    """Terms of a word that is present, in place of its absence, and what it adds to the number of misfits.
+
+    One that the class never had is a misfit; one that all messages have is no longer counted as missing.
+    """
+    rest = absences(weight, count, 0.0)
+    present = (0.0, 0.0, 0.0) if count == 0.0 else slopes_of(count, 0.0, table)
+    absent = (0.0, 0.0, 0.0) if rest == 0.0 else slopes_of(rest, 0.0, table)
+    return present, absent, (1 if count == 0.0 else 0) - (1 if rest == 0.0 else 0)
+
+
+@kernel
 def score_row(
     rows: Rows,
     row: int,
@@ -127,15 +141,12 @@ def score_row(
         for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
             column = rows.columns[place]
             if column >= 0 and rows.values[place] != 0.0 and row_total(cells, column) > 0.0:
-                rest = absences(weight, cells[column, c], prior_b)
-                present = slopes_of(cells[column, c], prior_a, table_a)
-                absent = slopes_of(rest, prior_b, table_b)
-                if prior_a + cells[column, c] == 0.0:
-                    misfits += 1
-                    present = (0.0, 0.0, 0.0)
-                if prior_b + rest == 0.0:
-                    misfits -= 1
-                    absent = (0.0, 0.0, 0.0)
+                if prior_b > 0.0:
+                    present = slopes_of(cells[column, c], prior_a, table_a)
+                    absent = slopes_of(max(weight - cells[column, c], 0.0), prior_b, table_b)
+                else:
+                    present, absent, misfit = slopes_without_prior(weight, cells[column, c], table_a)
+                    misfits += misfit
                 log += present[0] - absent[0]
                 mean += present[1] - absent[1]
                 variance += present[2] - absent[2]
