@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from stream_bayes.cli.evaluate_runs import PassRunner
 
-_FILTER = "default, light, the name of a baseline, or package.module:factory."
+_FILTER = "default, light, the name of a baseline, or package.module:factory, such as stream_bayes:BernoulliNB."
 _FEEDBACK = "Which labels the filter gets: immediate, delayed:N, first:N, partial:FRACTION or active:BUDGET."
 _COMPARE = "Run default, light and every installed baseline, and print one table."
 _ON_ERROR = "A message that cannot be used ends the run (fail) or is skipped and counted (skip)."

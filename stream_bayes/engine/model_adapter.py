@@ -135,9 +135,8 @@ class ModelAdapter:
                 return {"subject": observation.subject, "sender": observation.sender, "text": content}
             return content
         if isinstance(content, bytes):
-            mail = ParsedMail(content)
-            content = f"{subject(mail)}\n{mail.sections.body.decode('utf-8', 'replace')}"
-        return dict(Counter(_WORD.findall(content.lower()))) if isinstance(content, str) else content
+            content = mail_text(content)
+        return count_words(content) if isinstance(content, str) else content
 
     def validate_label(self, label: Any) -> Known:
         """The label or target as it is learned and remembered; raises `InputError` if it cannot be learned."""
@@ -268,6 +267,17 @@ class ModelAdapter:
         known = f"it has them of a {', a '.join(kinds)}" if kinds else "it keeps none that can be drawn"
         message = f"{type(self.learner).__name__} has no posterior of a {visible(kind, 40)}: {known}"
         raise NoPosterior(message)
+
+
+def mail_text(raw: bytes) -> str:
+    """The subject and the body of a mail, as a learner is given them that does not read mail."""
+    mail = ParsedMail(raw)
+    return f"{subject(mail)}\n{mail.sections.body.decode('utf-8', 'replace')}"
+
+
+def count_words(text: str) -> dict[str, int]:
+    """The words of a text in lower case, and how often each comes."""
+    return dict(Counter(_WORD.findall(text.lower())))
 
 
 def learner_kind(settings: LearnerSettings) -> type[Learner]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from stream_bayes.engine.intervals import reported_label
-from stream_bayes.errors import NoPosterior
+from stream_bayes.errors import InputError, NoPosterior
 from stream_bayes.learners import (
     BernoulliNB,
     BetaBernoulli,
@@ -132,11 +132,20 @@ def _category_posterior(learner: CategoricalNB, text: str) -> NamedPosterior:
 
 def _feature_posterior(learner: NaiveBayes, text: str) -> NamedPosterior:
     label = _label(learner)
-    new = _posterior(learner, _UNUSED_NAME, label)
-    found = {name: _posterior(learner, name, label) for name in _names(text)}
-    name = next((name for name, posterior in found.items() if posterior != new), text)
-    note = _UNSEEN if found[name] == new and getattr(learner, "buckets", None) is None else None
-    return NamedPosterior(found[name], _meaning(learner, visible(_shown(name)), as_key(label)), note)
+    new = _posterior_if_any(learner, _UNUSED_NAME, label)
+    found = {name: _posterior_if_any(learner, name, label) for name in _names(text)}
+    name = next((name for name, posterior in found.items() if posterior is not None and posterior != new), text)
+    posterior = _posterior(learner, name, label)
+    note = _UNSEEN if posterior == new and getattr(learner, "buckets", None) is None else None
+    return NamedPosterior(posterior, _meaning(learner, visible(_shown(name)), as_key(label)), note)
+
+
+def _posterior_if_any(learner: NaiveBayes, name: Any, label: Any) -> ScalarPosterior | None:
+    """The posterior of a feature; None where there is none, as without a prior of a feature never seen."""
+    try:
+        return _posterior(learner, name, label)
+    except InputError:
+        return None
 
 
 def _posterior(learner: NaiveBayes, name: Any, label: Any) -> ScalarPosterior:

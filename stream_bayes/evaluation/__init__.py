@@ -4,6 +4,7 @@ corpora/                mails from files and folders of many formats: `open_corp
 stream                  the order of the mails, as stored, shuffled or interleaved: `Stream`
 filters                 the interface of a filter: `MailFilter`, `FilterScores`
 factory                 filters by name: `open_filter`
+learner_filter          any learner as a filter
 baselines/              filters of other projects
 feedback                feedback regimes, which labels are learned: `FeedbackRegime`
 label_delay             when labels come

@@ -11,7 +11,9 @@ from typing import Any
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.filters import FilterScores, MailFilter
+from stream_bayes.evaluation.learner_filter import LearnerAdapter, make_learner
 from stream_bayes.kernels.mail.features import VIEWS
+from stream_bayes.learners import Learner
 from stream_bayes.mail.features.batch import MailBatch
 
 OWN_FILTERS = {"default": "stream_bayes.mail.filter:SpamFilter", "light": "stream_bayes.mail.filter:SpamFilter.light"}
@@ -68,8 +70,9 @@ def open_filter(name: str) -> MailFilter:
     """Make a new filter that has learned nothing.
 
     `name` is "default", "light", that of a baseline (`stream_bayes.evaluation.baselines.available`), or
-    `package.module:factory`, called without arguments for a `SpamFilter` or anything with the methods of
-    a `MailFilter`.
+    `package.module:factory`, called without arguments for a `SpamFilter`, any other learner, or anything with the
+    methods of a `MailFilter`. A learner that does not read mail is given the words of the subject and the text; if it
+    is named by its class, such as `stream_bayes:BernoulliNB`, these are hashed.
     """
     available = baselines.available()
     if name in available:
@@ -86,7 +89,8 @@ def _call_factory(path: str) -> Any:
     try:
         factory: Any = reduce(getattr, name.split("."), import_module(module))
         is_imported = True
-        return factory()
+        is_class = isinstance(factory, type) and issubclass(factory, Learner) and not factory.reads_mail
+        return make_learner(factory) if is_class else factory()
     except Exception as problem:
         wrong = f"{path}, called without arguments, makes no filter" if is_imported else f"there is no filter at {path}"
         message = f"{wrong}: {type(problem).__name__}: {problem}"
@@ -96,6 +100,8 @@ def _call_factory(path: str) -> Any:
 def _adapt(name: str, made: Any) -> MailFilter:
     if isinstance(made, MailFilter):
         return made
+    if isinstance(made, Learner) and not made.reads_mail:
+        return LearnerAdapter(name, made)
     if hasattr(made, "batch") and hasattr(made, "test_then_train"):
         return SpamFilterAdapter(name, made)
     message = f"{name} made a {type(made).__name__}, which is no filter: it has no features and test_then_train"

@@ -21,6 +21,8 @@ FEATURES: tuple[Any, ...] = ("a", "b", "c", ("d", 1), "e")
 
 def posteriors(model: Any) -> list[Any]:
     """Every posterior that can be asked for by name; a share among one value or one word has none."""
+    if getattr(model, "prior", 1.0) is None or getattr(model, "prior_count", 1.0) == 0.0:
+        return []
     if isinstance(model, BayesianLinearRegression):
         return list(model.weights().values())
     if isinstance(model, GramRegression):

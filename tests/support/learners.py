@@ -38,17 +38,25 @@ LEARNERS: dict[str, Any] = {
     "BernoulliNB": BernoulliNB(prior=Beta(0.3, 2.5), class_prior_count=0.5),
     "BernoulliNB declared": BernoulliNB(prior=Beta(2.0, 0.6), classes=COLOURS, class_prior_count=3.0),
     "BernoulliNB hashed": BernoulliNB(prior=Beta(2.0, 0.4), buckets=64),
+    "BernoulliNB maximum likelihood": BernoulliNB(prior=None, class_prior_count=0.0),
     "MultinomialNB": MultinomialNB(prior_count=0.3, class_prior_count=2.0),
     "MultinomialNB plug-in": MultinomialNB(prior_count=1.7, predictive="plug-in", classes=COLOURS),
     "MultinomialNB hashed": MultinomialNB(prior_count=0.5, buckets=16),
+    "MultinomialNB maximum likelihood": MultinomialNB(prior_count=0.0, class_prior_count=0.5),
     "PoissonNB": PoissonNB(prior=Gamma(0.4, 2.0), class_prior_count=0.25),
     "PoissonNB plug-in": PoissonNB(prior=Gamma(3.0, 0.5), predictive="plug-in"),
     "PoissonNB hashed": PoissonNB(prior=Gamma(0.4, 2.0), buckets=32),
+    "PoissonNB maximum likelihood": PoissonNB(prior=None, class_prior_count=2.0),
     "CategoricalNB": CategoricalNB(prior_count=0.2, class_prior_count=0.0),
+    "CategoricalNB maximum likelihood": CategoricalNB(prior_count=0.0, class_prior_count=0.4),
     "CategoricalNB hashed": CategoricalNB(prior_count=2.5, buckets=4096),
     "GaussianNB": GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), class_prior_count=0.5),
     "GaussianNB shared": GaussianNB(prior=NormalInverseGamma(-1.0, 2.0, 0.5, 0.7), variance="shared"),
     "GaussianNB plug-in": GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), predictive="plug-in"),
+    "GaussianNB unbiased": GaussianNB(
+        prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), variance="shared", predictive="plug-in", unbiased=True
+    ),
+    "GaussianNB maximum likelihood": GaussianNB(prior=None, class_prior_count=0.0),
     "GaussianNB hashed": GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0), buckets=64),
     "GaussianDiscriminant": GaussianDiscriminant(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0)),
     "GaussianDiscriminant shared": GaussianDiscriminant(
@@ -60,6 +68,10 @@ LEARNERS: dict[str, Any] = {
     "GaussianDiscriminant spherical": GaussianDiscriminant(
         covariance="spherical", prior=NormalInverseGamma(0.5, 2.0, 0.8, 3.0)
     ),
+    "GaussianDiscriminant shared-spherical": GaussianDiscriminant(
+        covariance="shared-spherical", prior=NormalInverseGamma(-0.5, 0.7, 1.5, 2.0), unbiased=True
+    ),
+    "GaussianDiscriminant maximum likelihood": GaussianDiscriminant(prior=None, class_prior_count=0.3),
     "BayesianLinearRegression": BayesianLinearRegression(0.3, 2.5),
     "BayesianLinearRegression unknown noise": BayesianLinearRegression(
         4.0, 0.3, intercept=False, noise="unknown", noise_degrees=2.5

@@ -84,10 +84,11 @@ def least_unexplained(matrix: FloatArray, width: int) -> float:
 
 
 @kernel
-def floor_eigenvalues(matrix: FloatArray, width: int) -> None:
+def floor_eigenvalues(matrix: FloatArray, width: int, smallest: float = 0.0) -> None:
     """Make correlations that contradict each other positive definite, and factor them; variances stay as they are.
 
-    No eigenvalue is left below the size of the most negative one, which says how large the contradiction is.
+    No eigenvalue is left below the size of the most negative one, which says how large the contradiction is, nor below
+    `smallest`.
     """
     whole = np.eye(width)
     for a in range(width):
@@ -97,7 +98,7 @@ def floor_eigenvalues(matrix: FloatArray, width: int) -> None:
         matrix[:width, :width] = np.eye(width)
         return
     values, vectors = np.linalg.eigh(whole)
-    values = np.maximum(values, max(4.0 * width * SMALLEST_PIVOT, -values[0]))
+    values = np.maximum(values, max(4.0 * width * SMALLEST_PIVOT, smallest, -values[0]))
     for a in range(width):
         for b in range(a + 1):
             whole[a, b] = (vectors[a] * values * vectors[b]).sum()

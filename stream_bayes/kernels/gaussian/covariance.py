@@ -16,14 +16,15 @@ from stream_bayes.kernels.common.cholesky import (
 )
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.gaussian.pair_moments import PairMoments
-from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior, posterior_scale
+from stream_bayes.kernels.naive_bayes.gaussian import SMALLEST_SPREAD, NormalPrior, data_variance, posterior_scale
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
-# Up to SHARED there are correlations.
+# Up to SHARED there are correlations. With SHARED and SHARED_SPHERICAL all classes have one covariance.
 FULL = 0
 SHARED = 1
 DIAGONAL = 2
 SPHERICAL = 3
+SHARED_SPHERICAL = 4
 # A variance of this share of mean^2 has a standard deviation of some hundred roundings of the mean: less is constant.
 SMALLEST_SHARE = 1e-26
 # Of a variance below this, quotients leave the finite numbers.
@@ -31,6 +32,8 @@ SMALLEST_VARIANCE = 1e-290
 # When others leave less than this share of a feature unexplained, a covariance of the data alone is singular: squared
 # distances would keep fewer than eight digits. LinearDiscriminantAnalysis has (1e-4)^2 as the bound of an eigenvalue.
 SMALLEST_UNEXPLAINED = 1e-8
+# Without a prior singular correlations get eigenvalues of this size: log densities then keep eight digits.
+SMALLEST_EIGENVALUE = 1e-6
 
 
 class Assumptions(NamedTuple):
@@ -38,6 +41,7 @@ class Assumptions(NamedTuple):
 
     form: int
     plug_in: bool
+    unbiased: bool
     prior: NormalPrior
 
 
@@ -83,9 +87,21 @@ def new_spread(groups: int, width: int) -> GroupCovariance:
 
 
 @kernel
+def has_one_group(form: int) -> bool:
+    """Whether all classes have their covariance in common."""
+    return form in (SHARED, SHARED_SPHERICAL)
+
+
+@kernel
+def is_spherical(form: int) -> bool:
+    """Whether all features have their variance in common."""
+    return form in (SPHERICAL, SHARED_SPHERICAL)
+
+
+@kernel
 def members(group: int, model: Assumptions, evidence: PairMoments) -> tuple[int, int]:
     """First and last (exclusive) of the classes that have their covariance in common."""
-    return (0, len(evidence.class_weight)) if model.form == SHARED else (group, group + 1)
+    return (0, len(evidence.class_weight)) if has_one_group(model.form) else (group, group + 1)
 
 
 @kernel
@@ -116,19 +132,25 @@ def measure_variances(
 ) -> bool:
     """Write the variance of each feature: of the data alone, S / n, or the posterior's if they have no spread.
 
-    Returns whether the data alone gave all, and are events enough for a matrix of that size.
+    Without a prior one that has no spread gets the smallest. Returns whether the data alone gave all, and are events
+    enough for a matrix of that size.
     """
     prior = model.prior
     enough = plug_in
     size = evidence.weight.shape[1]
     first, last = members(group, model, evidence)
-    sums = sums_over(0, size if model.form == SPHERICAL else 0, first, last, prior, evidence)
+    sums = sums_over(0, size if is_spherical(model.form) else 0, first, last, prior, evidence)
     for place, i in enumerate(columns):
-        if model.form != SPHERICAL:
+        if not is_spherical(model.form):
             sums = sums_over(i, i + 1, first, last, prior, evidence)
         plain = plug_in and sums.scatter > max(SMALLEST_SHARE * sums.level, SMALLEST_VARIANCE) * sums.weight
         degrees = 2.0 * prior.shape + sums.weight
-        variance = sums.scatter / sums.weight if plain else 2.0 * (prior.scale + sums.scale) / degrees
+        if plain:
+            variance = data_variance(sums.scatter, sums.weight, sums.means, model.unbiased)
+        elif prior.strength == 0.0:
+            variance = SMALLEST_SPREAD * (1.0 + sums.level)
+        else:
+            variance = 2.0 * (prior.scale + sums.scale) / degrees
         spread.weight[group, place] = sums.weight
         spread.variance[group, place] = variance
         spread.squares[group, place] = sums.scatter + (0.0 if plain else 2.0 * prior.scale)
@@ -165,7 +187,7 @@ def measure_correlations(
             if n > 0.0:
                 scatter *= math.sqrt(total[a] / n) * math.sqrt(total[b] / n)
             root = math.sqrt(squares[a]) * math.sqrt(squares[b])
-            matrix[b, a] = min(max(scatter / root, -1.0), 1.0)
+            matrix[b, a] = min(max(scatter / root, -1.0), 1.0) if root > 0.0 else 0.0
 
 
 @kernel
@@ -194,7 +216,8 @@ def add_pulls(
 def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMoments, spread: GroupCovariance) -> None:
     """Write the covariance of the columns, factored: of the data alone, or the posterior's if they do not suffice.
 
-    A matrix of pairs may be indefinite, and then is floored; the pulls only add to it.
+    A matrix of pairs may be indefinite, and then is floored; the pulls only add to it. Without a prior so is one that
+    the data alone leave singular.
     """
     spread.ready[group] = True
     enough = measure_variances(group, columns, model.plug_in, model, evidence, spread)
@@ -202,10 +225,13 @@ def measure(group: int, columns: IntArray, model: Assumptions, evidence: PairMom
         return
     matrix = spread.matrix[group]
     width = len(columns)
-    if enough:
+    if enough or model.prior.strength == 0.0:
         measure_correlations(group, columns, model, evidence, spread)
         if factor(matrix, width, SMALLEST_PIVOT) and least_unexplained(matrix, width) > SMALLEST_UNEXPLAINED:
             return
+    if model.prior.strength == 0.0:
+        floor_eigenvalues(matrix, width, SMALLEST_EIGENVALUE)
+        return
     measure_variances(group, columns, False, model, evidence, spread)
     measure_correlations(group, columns, model, evidence, spread)
     if not factor(matrix, width, SMALLEST_PIVOT):

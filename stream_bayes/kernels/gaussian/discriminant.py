@@ -12,9 +12,10 @@ from stream_bayes.kernels.common.special import log_rising
 from stream_bayes.kernels.gaussian.covariance import (
     DIAGONAL,
     SHARED,
-    SPHERICAL,
     Assumptions,
     GroupCovariance,
+    has_one_group,
+    is_spherical,
     measure,
     new_spread,
 )
@@ -49,7 +50,7 @@ def log_density(squares: float, width: int, degrees: float, strength: float, mod
         log = log_rising(0.5 * degrees, 0.5 * width) - 0.5 * width * math.log(degrees)
         log -= 0.5 * (degrees + width) * math.log1p(squares / degrees)
         distance = min(squares * ((strength + 1.0) / strength), MAX_SQUARES)
-    misfit = (distance - width) ** 2 if model.form == SPHERICAL else (distance - 1.0) ** 2 + width - 1.0
+    misfit = (distance - width) ** 2 if is_spherical(model.form) else (distance - 1.0) ** 2 + width - 1.0
     return log, min(distance / strength + 0.5 * misfit / degrees, MAX_VARIANCE)
 
 
@@ -73,6 +74,8 @@ def score_class(
     fewest = np.inf
     for a, i in enumerate(columns):
         strength = model.prior.strength + evidence.weight[label, i, i]
+        if strength == 0.0:  # neither prior nor value: no density
+            return -np.inf, 0.0
         scale = math.sqrt(spread.variance[group, a])
         scale *= 1.0 if model.plug_in else math.sqrt((strength + 1.0) / strength)
         mean, shift = centre(i, label, spread.plain[group, a], model.prior, evidence)
@@ -110,7 +113,7 @@ def score_row(
     for c in range(len(log)):
         if np.isnan(log[c]):
             continue
-        group = 0 if model.form == SHARED else c
+        group = 0 if has_one_group(model.form) else c
         if not spread.ready[group]:
             measure(group, columns, model, evidence, spread)
         own = score_class(c, group, columns, values, model, evidence, spread)
@@ -132,7 +135,7 @@ def fold_discriminant(
 
     A covariance is factored again when its evidence or the set of present features has changed.
     """
-    shared = model.form == SHARED
+    shared = has_one_group(model.form)
     widest = int(np.diff(rows.row_starts).max()) if score and len(rows.labels) else 0
     spread = new_spread(1 if shared else len(evidence.class_weight), widest)
     measured = np.empty(0, np.int64)

@@ -6,16 +6,22 @@ With prior Beta(a, b), N_c messages of class c and n_cj of them holding word j,
 
 The sum over absent words is the sum over all words less the present ones. For the words the class has never used it
 is (V - used) log(b + N_c); for the others it comes from the counts, and is kept until the class learns again.
+
+Without a prior, a = b = 0, a class gives no probability to a message with a word it never had, nor to one without a
+word that all its messages have: such words are counted, and have no term in the sums.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
+
+import numpy as np
 
 from stream_bayes.kernels.common.csr import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import log_gamma_slopes, slopes_of
-from stream_bayes.kernels.naive_bayes.count_levels import Levels, change_level, sum_levels
+from stream_bayes.kernels.naive_bayes.count_levels import Levels, absences, change_level, knows_nothing, sum_levels
 from stream_bayes.kernels.naive_bayes.count_powers import Powers, change_power, settle_powers, sum_powers
 from stream_bayes.typing import BoolArray, FloatArray, IntArray
 
@@ -42,6 +48,8 @@ class Derived(NamedTuple):
     """Sum of the digamma function at the same places."""
     variance_sum: FloatArray
     """Sum of the trigamma function at the same places."""
+    certain: IntArray
+    """Words that all messages of the class have, where there is no prior; they are left out of the sums."""
     fresh: BoolArray
     """Whether the sums stand for the present evidence."""
 
@@ -86,6 +94,20 @@ def learn_row(
 
 
 @kernel
+def slopes_without_prior(
+    weight: float, count: float, table: FloatArray
+) -> tuple[tuple[float, float, float], tuple[float, float, float], int]:
+    """Terms of a word that is present, in place of its absence, and what it adds to the number of misfits.
+
+    One that the class never had is a misfit; one that all messages have is no longer counted as missing.
+    """
+    rest = absences(weight, count, 0.0)
+    present = (0.0, 0.0, 0.0) if count == 0.0 else slopes_of(count, 0.0, table)
+    absent = (0.0, 0.0, 0.0) if rest == 0.0 else slopes_of(rest, 0.0, table)
+    return present, absent, (1 if count == 0.0 else 0) - (1 if rest == 0.0 else 0)
+
+
+@kernel
 def score_row(
     rows: Rows,
     row: int,
@@ -105,6 +127,11 @@ def score_row(
     cells = evidence.cells
     for c in range(cells.shape[1]):
         weight = evidence.class_weight[c]
+        if knows_nothing(weight, prior_b):  # each word is as likely to come as not
+            joint.log[row, c] -= vocabulary_size * math.log(2.0)
+            joint.mean[row, c] -= vocabulary_size * math.log(2.0)
+            continue
+        misfits = derived.certain[c]
         unused = vocabulary_size - derived.used[c]
         log, mean, variance = slopes_of(weight, prior_b, table_b)
         log_mass, mean_mass, variance_mass = log_gamma_slopes(prior_a + prior_b + weight)
@@ -114,13 +141,17 @@ def score_row(
         for place in range(rows.row_starts[row], rows.row_starts[row + 1]):
             column = rows.columns[place]
             if column >= 0 and rows.values[place] != 0.0 and row_total(cells, column) > 0.0:
-                present = slopes_of(cells[column, c], prior_a, table_a)
-                absent = slopes_of(max(weight - cells[column, c], 0.0), prior_b, table_b)
+                if prior_b > 0.0:
+                    present = slopes_of(cells[column, c], prior_a, table_a)
+                    absent = slopes_of(max(weight - cells[column, c], 0.0), prior_b, table_b)
+                else:
+                    present, absent, misfit = slopes_without_prior(weight, cells[column, c], table_a)
+                    misfits += misfit
                 log += present[0] - absent[0]
                 mean += present[1] - absent[1]
                 variance += present[2] - absent[2]
-        joint.log[row, c] += log
-        joint.mean[row, c] += mean
+        joint.log[row, c] += log if misfits == 0 else -np.inf
+        joint.mean[row, c] += mean if misfits == 0 else -np.inf
         joint.variance[row, c] += max(variance, 0.0)
 
 
@@ -138,11 +169,16 @@ def freshen(
     for c in range(len(derived.fresh)):
         if not derived.fresh[c]:
             weight = evidence.class_weight[c]
-            if whole:
+            if knows_nothing(weight, prior_b):
+                sums = (0.0, 0.0, 0.0, 0)
+            elif whole:
                 sums = sum_levels(levels, c, prior_b, weight, table_b)
             else:
                 sums = sum_powers(powers, c, evidence.cells, prior_b, weight)
-            derived.log_sum[c], derived.mean_sum[c], derived.variance_sum[c] = sums
+            derived.log_sum[c] = sums[0]
+            derived.mean_sum[c] = sums[1]
+            derived.variance_sum[c] = sums[2]
+            derived.certain[c] = sums[3]
             derived.fresh[c] = True
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stream_bayes.kernels.common.csr import RESIDUE, residue
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import slopes_of
 from stream_bayes.typing import FloatArray, IntArray
@@ -95,22 +96,42 @@ def close_gaps(levels: Levels, c: int) -> None:
 
 
 @kernel
+def knows_nothing(class_weight: float, prior_b: float) -> bool:
+    """Whether a class has neither a prior nor events, or none but what rounding leaves of a sum."""
+    return prior_b == 0.0 and class_weight <= RESIDUE
+
+
+@kernel
+def absences(class_weight: float, count: float, prior_b: float) -> float:
+    """Messages of a class without a word, 0 where rounding of large sums leaves less.
+
+    Without a prior it must be 0 for a word of every message, since what rounding leaves there is a possibility.
+    """
+    rest = class_weight - count
+    return 0.0 if prior_b == 0.0 and rest < residue(class_weight) else max(rest, 0.0)
+
+
+@kernel
 def sum_levels(
     levels: Levels, c: int, prior_b: float, class_weight: float, table_b: FloatArray
-) -> tuple[float, float, float]:
-    """The three sums, from the distinct counts."""
+) -> tuple[float, float, float, int]:
+    """The three sums, from the distinct counts, and the number of words without a term: b + N - n is 0."""
+    certain = 0
     log_sum = 0.0
     mean_sum = 0.0
     variance_sum = 0.0
     for place in range(levels.size[c]):
         words = levels.words[c, place]
         if words != 0:
-            absent = max(class_weight - levels.counts[c, place], 0.0)  # rounding of large sums may leave less
+            absent = absences(class_weight, levels.counts[c, place], prior_b)
+            if prior_b + absent == 0.0:
+                certain += words
+                continue
             log, mean, variance = slopes_of(absent, prior_b, table_b)
             log_sum += words * log
             mean_sum += words * mean
             variance_sum += words * variance
-    return log_sum, mean_sum, variance_sum
+    return log_sum, mean_sum, variance_sum, certain
 
 
 def empty_levels(classes: int, capacity: int) -> Levels:

@@ -18,6 +18,7 @@ import numpy as np
 
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import log_gamma_slopes
+from stream_bayes.kernels.naive_bayes.count_levels import absences
 from stream_bayes.typing import FloatArray, IntArray
 
 ORDERS = 13
@@ -116,18 +117,22 @@ def sort_powers(powers: Powers, c: int, cells: FloatArray, mass: float) -> None:
 @kernel
 def sum_powers(
     powers: Powers, c: int, cells: FloatArray, prior_b: float, class_weight: float
-) -> tuple[float, float, float]:
-    """The three sums, from the power sums and the heavy words."""
+) -> tuple[float, float, float, int]:
+    """The three sums, from the power sums and the heavy words, and the number of words without a term."""
+    certain = 0
     mass = prior_b + class_weight
     log_sum = light_logs(powers.sums[c], mass)
     mean_sum, variance_sum = light_slopes(powers.sums[c], mass)
     for place in range(powers.heavy_count[c]):
-        absent = max(class_weight - cells[powers.heavy[c, place], c], 0.0)  # rounding may leave less
+        absent = absences(class_weight, cells[powers.heavy[c, place], c], prior_b)
+        if prior_b + absent == 0.0:
+            certain += 1
+            continue
         log, mean, variance = log_gamma_slopes(prior_b + absent)  # added last, a small prior is not lost
         log_sum += log
         mean_sum += mean
         variance_sum += variance
-    return log_sum, mean_sum, variance_sum
+    return log_sum, mean_sum, variance_sum, certain
 
 
 @kernel

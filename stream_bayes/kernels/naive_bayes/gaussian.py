@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from stream_bayes.kernels.common.csr import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import log_gamma_slopes, log_rising
@@ -36,7 +38,7 @@ class Moments(NamedTuple):
 
 
 class NormalPrior(NamedTuple):
-    """Normal-inverse-gamma prior of one feature in one class."""
+    """Normal-inverse-gamma prior of one feature in one class; all zero where there is none."""
 
     mean: float
     strength: float
@@ -47,8 +49,16 @@ class NormalPrior(NamedTuple):
 @kernel
 def posterior_scale(prior: NormalPrior, n: float, mean: float, scatter: float) -> float:
     """Term of one class in the posterior scale: (scatter + strength n / (strength + n) (mean - prior mean)^2) / 2."""
+    if n == 0.0:
+        return 0.0
     offset = mean - prior.mean
     return 0.5 * (scatter + prior.strength * n / (prior.strength + n) * offset * offset)
+
+
+@kernel
+def data_variance(scatter: float, n: float, means: float, unbiased: bool) -> float:
+    """Variance of n values around as many fitted means: S / n, or S / (n - means) if unbiased and there are more."""
+    return scatter / (n - means if unbiased and n > means else n)
 
 
 @kernel
@@ -65,6 +75,7 @@ def score_value(
     column: int,
     plug_in: bool,
     shared: bool,
+    unbiased: bool,
     prior: NormalPrior,
     evidence: Moments,
     joint: Joint,
@@ -73,12 +84,14 @@ def score_value(
     """Add the log density of one value, and its mean and variance under the posterior, to each class."""
     classes = len(evidence.class_weight)
     pooled_n = 0.0
+    pooled_means = 0.0
     pooled_scatter = 0.0
     pooled_scale = 0.0
     for c in range(classes):
         n = evidence.weight[column, c]
         scatter = evidence.scatter[column, c]
         pooled_n += n
+        pooled_means += 1.0 if n > 0.0 else 0.0
         pooled_scatter += scatter
         pooled_scale += posterior_scale(prior, n, evidence.mean[column, c], scatter)
     for c in range(classes):
@@ -86,13 +99,19 @@ def score_value(
         mean = evidence.mean[column, c]
         scatter = evidence.scatter[column, c]
         strength = prior.strength + n
+        if strength == 0.0:  # neither prior nor value: no density
+            joint.log[row, c] += -np.inf
+            joint.mean[row, c] += -np.inf
+            continue
         location = (prior.strength * prior.mean + n * mean) / strength
         shape = prior.shape + 0.5 * (pooled_n if shared else n)
         scale = prior.scale + (pooled_scale if shared else posterior_scale(prior, n, mean, scatter))
         spread = scale / shape
         if plug_in and n > 0.0:
             location = mean
-            spread = pooled_scatter / pooled_n if shared else scatter / n
+            spread = data_variance(scatter, n, 1.0, unbiased)
+            if shared:
+                spread = data_variance(pooled_scatter, pooled_n, pooled_means, unbiased)
             spread = max(spread, SMALLEST_SPREAD * (1.0 + mean * mean))
         squares = min((x - location) * (x - location) / spread, MAX_SQUARES)
         if plug_in:
@@ -130,6 +149,7 @@ def fold_gaussian(
     score: bool,
     plug_in: bool,
     shared: bool,
+    unbiased: bool,
     class_prior_count: float,
     declared: int,
     prior: NormalPrior,
@@ -138,7 +158,7 @@ def fold_gaussian(
 ) -> None:
     """Normal features with unknown mean and variance; a missing one is marginalised out, one never seen says nothing.
 
-    Posterior predictive: Student's t. Plug-in: the normal with the maximum-likelihood mean and variance.
+    Posterior predictive: Student's t. Plug-in: the normal with the mean and the variance of the data.
     """
     for row in range(len(rows.labels)):
         begin = rows.row_starts[row]
@@ -148,7 +168,7 @@ def fold_gaussian(
             for place in range(begin, end):
                 column = rows.columns[place]
                 if column >= 0 and row_total(evidence.weight, column) > 0.0:
-                    score_value(rows.values[place], column, plug_in, shared, prior, evidence, joint, row)
+                    score_value(rows.values[place], column, plug_in, shared, unbiased, prior, evidence, joint, row)
         label = rows.labels[row]
         weight = rows.weights[row]
         if label >= 0 and weight != 0.0:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from stream_bayes.kernels.common.csr import Joint, Rows, added, row_total, start_row
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.special import log_gamma_slopes, log_rising, slopes_of
@@ -143,6 +145,10 @@ def fold_poisson(
             for c in range(len(evidence.class_weight)):
                 mass = shape * vocabulary_size + evidence.class_total[c]
                 exposure = rate + evidence.class_weight[c]
+                if exposure == 0.0:  # neither prior nor message: no rate
+                    joint.log[row, c] += -np.inf if vocabulary_size > 0 else 0.0
+                    joint.mean[row, c] += -np.inf if vocabulary_size > 0 else 0.0
+                    continue
                 if plug_in:
                     joint.log[row, c] -= mass / exposure + length * math.log(exposure)
                 else:

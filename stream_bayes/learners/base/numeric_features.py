@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
+from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_scale, of_kind
@@ -28,10 +30,21 @@ def check_numbers(batch: Batch) -> None:
         raise InputError(message)
 
 
-def check_prior(prior: NormalInverseGamma) -> NormalInverseGamma:
-    """The prior of a Gaussian learner, if sums with it stay finite."""
-    check_scale("prior", *of_kind(prior, "prior", NormalInverseGamma))
+def check_prior(prior: NormalInverseGamma | None) -> NormalInverseGamma | None:
+    """The prior of a Gaussian learner, if sums with it stay finite, or None."""
+    if prior is not None:
+        check_scale("prior", *of_kind(prior, "prior", NormalInverseGamma))
     return prior
+
+
+def as_normal_prior(prior: NormalInverseGamma | None) -> NormalPrior:
+    """The prior as kernels take it, all zero where there is none."""
+    return NormalPrior(0.0, 0.0, 0.0, 0.0) if prior is None else NormalPrior(*prior)
+
+
+def unlearning_scale(prior: NormalInverseGamma | None) -> float:
+    """The sum of squares that unlearning compares rounding with: the prior's, or that of a feature of unit scale."""
+    return 1.0 if prior is None else prior.scale
 
 
 class SampleMoments(NamedTuple):
@@ -40,6 +53,40 @@ class SampleMoments(NamedTuple):
     weight: FloatArray
     mean: FloatArray
     scatter: FloatArray
+
+
+class FeatureMoments(NamedTuple):
+    """The moments of a single feature in a single class."""
+
+    weight: float
+    mean: float
+    scatter: float
+
+
+class NormalEstimate(NamedTuple):
+    """An estimate of the mean and the variance of a feature in a class."""
+
+    mean: float
+    variance: float
+
+
+def pooled_posterior(
+    prior: NormalInverseGamma | None, own: FeatureMoments, pooled: Sequence[FeatureMoments]
+) -> NormalInverseGamma | None:
+    """The posterior of a mean by its own moments, and of a variance by those of all that share it.
+
+    Without a prior there is none before there is a value, and scatter.
+    """
+    if prior is None:
+        count = sum(one.weight for one in pooled)
+        scatter = sum(one.scatter for one in pooled)
+        has_both = own.weight > 0.0 and scatter > 0.0
+        return NormalInverseGamma(own.mean, own.weight, 0.5 * count, 0.5 * scatter) if has_both else None
+    posterior = prior.update_moments(*own)
+    each = [prior.update_moments(*one) for one in pooled]
+    shape = prior.shape + sum(one.shape - prior.shape for one in each)
+    scale = prior.scale + sum(one.scale - prior.scale for one in each)
+    return NormalInverseGamma(posterior.mean, posterior.strength, shape, scale)
 
 
 def merged(one: SampleMoments, two: SampleMoments) -> SampleMoments:

@@ -14,11 +14,11 @@ from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.common.csr import RELATIVE_RESIDUE, RESIDUE, Rows, residue
 from stream_bayes.kernels.common.special import fill_slopes
-from stream_bayes.learners.base.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.base.arrays import with_room
+from stream_bayes.learners.base.generative_classifier import GenerativeClassifier, by_name
 from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.persistence.snapshot import Arrays
-from stream_bayes.typing import FloatArray
+from stream_bayes.typing import BoolArray, FloatArray
 
 TABLE_SIZE = 4096
 # Sums of millions of such counts are still whole numbers that floating point holds exactly.
@@ -27,7 +27,7 @@ LARGEST_COUNT = 2.0**31
 MUCH_LEFT = 0.9
 
 
-class NaiveBayes(AdditiveClassifier):
+class NaiveBayes(GenerativeClassifier):
     """Classes with a Dirichlet prior, and one table of evidence a feature: evidence[column, class].
 
     Evidence is a named tuple of arrays: those of one dimension run over classes, those of two over columns and
@@ -144,6 +144,15 @@ class NaiveBayes(AdditiveClassifier):
     def _in_vocabulary(self, name: FeatureName) -> bool:
         column = self._column(name)
         return column >= 0 and bool(self._evidence.cells[column].any())
+
+    def _used(self) -> BoolArray:
+        """By column, of those that have a name, whether any class has evidence of it."""
+        used: BoolArray = self._evidence.cells[: len(self._kept_names())].any(axis=1)
+        return used
+
+    def _counts_of(self, code: int) -> dict[FeatureName, Any]:
+        names = self._kept_names()
+        return by_name(names, self._evidence.cells[: len(names), code], self._used())
 
     def _class_entry(self, array: FloatArray, label: Any) -> float:
         code = self._labels.code(label)

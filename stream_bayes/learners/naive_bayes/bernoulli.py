@@ -13,6 +13,7 @@ from stream_bayes.kernels.naive_bayes.bernoulli import Derived, Presences, fold_
 from stream_bayes.kernels.naive_bayes.count_levels import Levels, empty_levels, level_counts
 from stream_bayes.kernels.naive_bayes.count_powers import HEAVY, Powers, empty_powers, sort_powers
 from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.generative_classifier import as_event, by_name, no_posterior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack, table_of, vocabulary_size
 from stream_bayes.persistence.snapshot import Arrays
@@ -29,7 +30,9 @@ class BernoulliNB(NaiveBayes):
     Parameters
     ----------
     prior
-        Prior of the probability that a message of a class holds a word.
+        Prior of the probability that a message of a class holds a word. None: maximum likelihood. A class then makes a
+        message with a word that it never had impossible, and one without a word that all its messages have; where a
+        message is impossible in all classes, their probabilities are all the same.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes
@@ -59,22 +62,24 @@ class BernoulliNB(NaiveBayes):
     _evidence: Presences
     _evidence_kind = Presences
     _vocabulary_size: int
+    _pseudo_counts: Beta | tuple[float, float]
     _derived: Derived
     _levels: Levels
     _powers: Powers
 
     def __init__(
         self,
-        prior: Beta = Beta(1.0, 1.0),
+        prior: Beta | None = Beta(1.0, 1.0),
         class_prior_count: float = 1.0,
         classes: tuple[Label, ...] | None = None,
         buckets: int | None = None,
     ) -> None:
         super().__init__(class_prior_count, classes, buckets)
-        self.prior = of_kind(prior, "prior", Beta)
+        self.prior = None if prior is None else of_kind(prior, "prior", Beta)
+        self._pseudo_counts = self.prior or (0.0, 0.0)
         # Powers of the reciprocal up to the twelfth are summed.
-        check_scale("prior", *prior, smallest=SMALLEST_PRIOR, largest=1.0 / SMALLEST_PRIOR)
-        self._tables = (table_of(prior.successes), table_of(prior.failures))
+        check_scale("prior", *self._pseudo_counts, smallest=SMALLEST_PRIOR, largest=1.0 / SMALLEST_PRIOR)
+        self._tables = (table_of(self._pseudo_counts[0]), table_of(self._pseudo_counts[1]))
         # Counts are whole until a fractional weight or forgetting makes them fractions; that decides which of the two
         # structures stands for the absent words, and is part of the state.
         self._whole = True
@@ -83,35 +88,63 @@ class BernoulliNB(NaiveBayes):
     def posterior(self, word: FeatureName, label: Any) -> Beta:
         """The probability that a message of the class holds the word."""
         present = self._cell(self._evidence.cells, word, label)
-        absent = self._class_entry(self._evidence.class_weight, label) - present
-        return self.prior.update_counts(present, max(absent, 0.0))
+        absent = max(self._class_entry(self._evidence.class_weight, label) - present, 0.0)
+        if self.prior is not None:
+            return self.prior.update_counts(present, absent)
+        if min(present, absent) == 0.0:
+            raise no_posterior(word, label)
+        return Beta(present, absent)
 
-    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+    @property
+    def _has_prior(self) -> bool:
+        return self.prior is not None
+
+    def _log_base(self, rows: Rows) -> float:
+        return 0.0
+
+    def _ml_parameters(self, code: int) -> dict[FeatureName, float]:
+        names = self._kept_names()
+        shares = self._evidence.cells[: len(names), code] / self._evidence.class_weight[code]
+        return by_name(names, np.minimum(shares, 1.0), self._used())
+
+    def _posterior_parameters(self, label: Label, *, mode: bool) -> dict[FeatureName, float]:
+        posteriors = {word: self.posterior(word, label) for word in self._counts_of(self._labels.code(label))}
+        return {word: posterior.mode if mode else posterior.mean for word, posterior in posteriors.items()}
+
+    def _draw_events(self, code: int, count: int, random: np.random.Generator) -> list[dict[FeatureName, Any]]:
+        names = self._kept_names()
+        present, absent = self._pseudo_counts
+        total = present + absent + float(self._evidence.class_weight[code])
+        shares = np.where(self._used(), (present + self._evidence.cells[: len(names), code]) / total, 0.0)
+        drawn = (np.flatnonzero(random.random(len(names)) < shares).tolist() for _ in range(count))
+        return [as_event({names[column]: 1 for column in columns}, self._vocabulary.texts) for columns in drawn]
+
+    def _fold_events(self, batch: Batch, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
         fractions = np.flatnonzero((rows.labels >= 0) & (rows.weights != np.floor(rows.weights)))
         if not self._whole or len(fractions) == 0:
-            self._fold_rows(rows, joint, score=score)
+            self._fold_rows(rows, joint, class_prior_count, score=score)
             return
         # The row with the first fraction is still predicted from whole counts, as it would be in a loop.
         first = int(fractions[0])
         count = len(rows.labels)
-        self._fold_rows(_between(rows, 0, first), _joint_between(joint, 0, first), score=score)
+        self._fold_rows(_between(rows, 0, first), _joint_between(joint, 0, first), class_prior_count, score=score)
         turning = _between(rows, first, first + 1)
         unlabelled = turning._replace(labels=np.full(1, -1))
-        self._fold_rows(unlabelled, _joint_between(joint, first, first + 1), score=score)
+        self._fold_rows(unlabelled, _joint_between(joint, first, first + 1), class_prior_count, score=score)
         self._whole = False
         self._refresh()
-        self._fold_rows(turning, _joint_between(joint, 0, 0), score=False)
-        self._fold_rows(_between(rows, first + 1, count), _joint_between(joint, first + 1, count), score=score)
+        self._fold_rows(turning, _joint_between(joint, 0, 0), class_prior_count, score=False)
+        rest = _joint_between(joint, first + 1, count)
+        self._fold_rows(_between(rows, first + 1, count), rest, class_prior_count, score=score)
 
-    def _fold_rows(self, rows: Rows, joint: Joint, *, score: bool) -> None:
+    def _fold_rows(self, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
         self._make_room(rows)
         self._vocabulary_size = fold_bernoulli(
             rows,
             score,
-            self.class_prior_count,
+            class_prior_count,
             self._labels.declared,
-            self.prior.successes,
-            self.prior.failures,
+            *self._pseudo_counts,
             *self._tables,
             self._vocabulary_size,
             self._whole,
@@ -188,12 +221,13 @@ class BernoulliNB(NaiveBayes):
         self._vocabulary_size = vocabulary_size(cells)
         used = np.count_nonzero(cells, axis=0).astype(np.int64)
         sums = np.zeros((3, classes))
-        self._derived = Derived(used, sums[0], sums[1], sums[2], np.zeros(classes, dtype=np.bool_))
+        certain = np.zeros(classes, dtype=np.int64)
+        self._derived = Derived(used, sums[0], sums[1], sums[2], certain, np.zeros(classes, dtype=np.bool_))
         self._levels = level_counts(cells) if self._whole else empty_levels(classes, 0)
         self._powers = empty_powers(classes, 0 if self._whole else columns)
         if not self._whole:
             for code in range(classes):
-                sort_powers(self._powers, code, cells, self.prior.failures + float(weights[code]))
+                sort_powers(self._powers, code, cells, self._pseudo_counts[1] + float(weights[code]))
 
     def _arrays(self) -> Arrays:
         arrays = super()._arrays() | {"whole": np.array(self._whole)}

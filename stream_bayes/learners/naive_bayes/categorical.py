@@ -29,8 +29,8 @@ class CategoricalNB(NaiveBayes):
     Parameters
     ----------
     prior_count
-        Pseudo-count of each value of a feature in each class; 0 gives maximum likelihood, and where that finds every
-        class impossible they are all the same.
+        Pseudo-count of each value of a feature in each class; 0 gives maximum likelihood. A class then makes a value
+        that it never had impossible; where an event is impossible in all classes, their probabilities are all the same.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes
@@ -83,7 +83,7 @@ class CategoricalNB(NaiveBayes):
 
     def posterior(self, feature: FeatureName, label: Any) -> Dirichlet:
         """The distribution of a feature's values in a class."""
-        counts = self.counts(feature, label)
+        counts = self._feature_counts(feature, self._labels.code(label))
         if len(counts) < 2 or self.prior_count + min(counts.values()) == 0.0:
             message = (
                 f"feature {feature!r} has no posterior yet: it takes two values, and a pseudo-count or an event for "
@@ -92,21 +92,55 @@ class CategoricalNB(NaiveBayes):
             raise InputError(message)
         return Dirichlet(tuple(self.prior_count + count for count in counts.values()))
 
-    def counts(self, feature: FeatureName, label: Any) -> dict[Any, float]:
+    @property
+    def _has_prior(self) -> bool:
+        return self.prior_count > 0.0
+
+    def _log_base(self, rows: Rows) -> float:
+        return 0.0
+
+    def _feature_counts(self, feature: FeatureName, code: int) -> dict[Any, float]:
         """How often a class had each value of a feature."""
-        code = self._labels.code(label)
         values, columns = self._cells_of(feature)
         counts = self._evidence.cells[columns, code].tolist() if code >= 0 else [0.0] * len(columns)
         return dict(zip(values, counts, strict=True))
 
+    def _counts_of(self, code: int) -> dict[FeatureName, Any]:
+        names = cast(list[Any], self._kept_names())
+        counts: dict[FeatureName, Any] = {}
+        for column in np.flatnonzero(self._used()).tolist():
+            name = names[column]
+            counts.setdefault(name[0], {})[name[2]] = float(self._evidence.cells[column, code])
+        return counts
+
+    def _ml_parameters(self, code: int) -> dict[FeatureName, dict[Any, float]]:
+        counts = self._counts_of(code)
+        return {feature: _shares(own, 0.0) for feature, own in counts.items() if sum(own.values()) > 0.0}
+
+    def _posterior_parameters(self, label: Label, *, mode: bool) -> dict[FeatureName, dict[Any, float]]:
+        counts = self._counts_of(self._labels.code(label))
+        if not mode:
+            return {feature: _shares(own, self.prior_count) for feature, own in counts.items()}
+        return {
+            feature: dict(zip(own, self.posterior(feature, label).mode if len(own) > 1 else (1.0,), strict=True))
+            for feature, own in counts.items()
+        }
+
+    def _draw_events(self, code: int, count: int, random: np.random.Generator) -> list[dict[FeatureName, Any]]:
+        events: list[dict[FeatureName, Any]] = [{} for _ in range(count)]
+        for feature, counts in self._counts_of(code).items():
+            has_mass = self.prior_count + sum(counts.values()) > 0.0
+            shares = _shares(counts, self.prior_count if has_mass else 1.0)
+            values = list(shares)
+            for event, place in zip(events, random.choice(len(values), count, p=list(shares.values())), strict=True):
+                event[feature] = values[place]
+        return events
+
     def _cells_of(self, feature: FeatureName) -> tuple[list[Any], list[int]]:
         """The values of a feature that have evidence, and their columns."""
-        if not isinstance(self._vocabulary, Vocabulary):
-            message = "with buckets no names are kept: posteriors cannot be read by name"
-            raise InputError(message)
+        names = self._kept_names()
         place = self._features.lookup([feature])[0]
         columns = np.flatnonzero((self._feature_of == place) & self._evidence.cells.any(axis=1))
-        names = self._vocabulary.names
         return [cast(Category, names[column])[2] for column in columns], columns.tolist()
 
     def _height(self, name: str) -> int:
@@ -138,14 +172,14 @@ class CategoricalNB(NaiveBayes):
         # Two values in one bucket stay two pairs: they belong to different features.
         return Rows(batch.row_starts, found[batch.columns], batch.values, labels, weights)
 
-    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+    def _fold_events(self, batch: Batch, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
         names = cast(Sequence[Category], batch.names)
         features = self._features.lookup([name[0] for name in names])[batch.columns]
         fold_categorical(
             rows,
             features,
             score,
-            self.class_prior_count,
+            class_prior_count,
             self._labels.declared,
             self.prior_count,
             self._sizes,
@@ -206,3 +240,9 @@ class CategoricalNB(NaiveBayes):
             message = "a value belongs to a feature that is not there"
             raise ValueError(message)
         super()._restore(arrays)
+
+
+def _shares(counts: dict[Any, float], pseudo_count: float) -> dict[Any, float]:
+    """The share of each value, with a pseudo-count for each."""
+    total = sum(counts.values()) + pseudo_count * len(counts)
+    return {value: (count + pseudo_count) / total for value, count in counts.items()}

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
 
-from stream_bayes.errors import UnlearnError
+from stream_bayes.errors import EvidenceError, ParameterError, UnlearnError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.kernels.naive_bayes.gaussian import Moments, NormalPrior, fold_gaussian
+from stream_bayes.kernels.naive_bayes.gaussian import SMALLEST_SPREAD, Moments, data_variance, fold_gaussian
+from stream_bayes.learners.base.generative_classifier import by_name, no_posterior
 from stream_bayes.learners.base.labels import Label
-from stream_bayes.learners.base.numeric_features import SLACK, SampleMoments, check_numbers, check_prior, merged
+from stream_bayes.learners.base.numeric_features import (
+    SLACK,
+    FeatureMoments,
+    NormalEstimate,
+    SampleMoments,
+    as_normal_prior,
+    check_numbers,
+    check_prior,
+    merged,
+    pooled_posterior,
+    unlearning_scale,
+)
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack
 from stream_bayes.posteriors import NormalInverseGamma
-from stream_bayes.validation import one_of
+from stream_bayes.typing import BoolArray
+from stream_bayes.validation import one_of, truth
 
 
 class GaussianNB(NaiveBayes):
@@ -25,7 +40,9 @@ class GaussianNB(NaiveBayes):
     ----------
     prior
         Normal-inverse-gamma prior of each feature's mean and variance in each class. The default expects features of
-        about unit scale: put a scaler in front of others, or give a prior of their scale.
+        about unit scale: put a scaler in front of others, or give a prior of their scale. None: maximum likelihood, and
+        the plug-in predictive. A class without a value of a feature then makes every value of it impossible; where an
+        event is impossible in all classes, their probabilities are all the same.
     variance
         "class": each class has its own variance of a feature; "shared": all classes have the same, so that the log-odds
         are linear in the features.
@@ -35,9 +52,12 @@ class GaussianNB(NaiveBayes):
         Labels known beforehand; others join when they are first learned.
     predictive
         "posterior": Student's t, wide while there is little data; "plug-in": the normal with maximum-likelihood mean
-        and variance (the prior only where a class has no value yet), as other libraries have it.
+        and variance (the prior only where a class has no value yet), as other libraries have it. A feature without
+        spread has the smallest variance that arithmetic can hold.
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
+    unbiased
+        Whether plug-in variances are unbiased: divided by n - 1, or for a shared one by n less the number of classes.
 
     Notes
     -----
@@ -61,45 +81,132 @@ class GaussianNB(NaiveBayes):
 
     def __init__(
         self,
-        prior: NormalInverseGamma = NormalInverseGamma(0.0, 0.01, 1.0, 1.0),
+        prior: NormalInverseGamma | None = NormalInverseGamma(0.0, 0.01, 1.0, 1.0),
         variance: str = "class",
         class_prior_count: float = 1.0,
         classes: tuple[Label, ...] | None = None,
         predictive: str = "posterior",
         buckets: int | None = None,
+        unbiased: bool = False,
     ) -> None:
         super().__init__(class_prior_count, classes, buckets)
         self.prior = check_prior(prior)
         self.variance = one_of(variance, "variance", ("class", "shared"))
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
+        self.unbiased = truth("unbiased", unbiased, ParameterError)
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a shared variance has the evidence of all classes."""
-        count = self._cell(self._evidence.weight, feature, label)
-        mean = self._cell(self._evidence.mean, feature, label)
-        scatter = self._cell(self._evidence.scatter, feature, label)
-        own = self.prior.update_moments(count, mean, scatter)
-        if self.variance == "class":
-            return own
-        shape = self.prior.shape
-        scale = self.prior.scale
         column = self._column(feature)
-        if column >= 0:
-            moments = zip(*(array[column].tolist() for array in self._evidence[1:]), strict=True)
-            each = [self.prior.update_moments(*three) for three in moments]
-            shape += sum(one.shape - self.prior.shape for one in each)
-            scale += sum(one.scale - self.prior.scale for one in each)
-        return NormalInverseGamma(own.mean, own.strength, shape, scale)
+        code = self._labels.code(label)
+        own = self._moments(column, code)
+        pooled = [own]
+        if self.variance == "shared":
+            pooled = [self._moments(column, each) for each in range(len(self._labels))]
+        posterior = pooled_posterior(self.prior, own, pooled)
+        if posterior is None:
+            raise no_posterior(feature, label)
+        return posterior
 
-    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+    def linear_form(self, positive: Any, negative: Any) -> tuple[dict[FeatureName, float], float]:
+        """Weights and bias of the plug-in log-odds, linear since the variances are shared.
+
+        With means p_j and q_j and the variance v_j of each feature the weights are (p_j - q_j) / v_j, and the bias is
+        the log prior odds less half the sum of (p_j^2 - q_j^2) / v_j.
+        """
+        if self.variance != "shared":
+            message = f"the log-odds are linear with variance='shared' only; this learner has {self.variance!r}"
+            raise EvidenceError(message)
+        p, q = (self._data_estimates(self._known_code(label), unbiased=self.unbiased) for label in (positive, negative))
+        for label, other, missing in ((positive, q, p), (negative, p, q)):
+            for name in other:
+                if name not in missing:
+                    message = f"label {label!r} has no value of feature {name!r}, and no plug-in mean of it"
+                    raise EvidenceError(message)
+        spread = {name: max(one.variance, SMALLEST_SPREAD * (1.0 + one.mean**2)) for name, one in p.items()}
+        weights = {name: (one.mean - q[name].mean) / spread[name] for name, one in p.items()}
+        middle = math.fsum(0.5 * (one.mean + q[name].mean) * weights[name] for name, one in p.items())
+        return weights, self._prior_log_odds(positive, negative) - middle
+
+    @property
+    def _has_prior(self) -> bool:
+        return self.prior is not None
+
+    @property
+    def _plugs_in(self) -> bool:
+        return self.predictive == "plug-in" or self.prior is None
+
+    def _log_base(self, rows: Rows) -> float:
+        known = rows.columns[rows.columns >= 0]
+        return -0.5 * math.log(math.pi) * int(np.count_nonzero(self._evidence.weight[known].any(axis=1)))
+
+    def _used(self) -> BoolArray:
+        weight = self._evidence.weight[: len(self._kept_names())]
+        return np.asarray(weight.any(axis=1))
+
+    def _counts_of(self, code: int) -> dict[FeatureName, Any]:
+        names = self._kept_names()
+        return by_name(names, self._evidence.weight[: len(names), code], self._used())
+
+    def _moments(self, column: int, code: int) -> FeatureMoments:
+        if code < 0 or not 0 <= column < len(self._evidence.weight):
+            return FeatureMoments(0.0, 0.0, 0.0)
+        return FeatureMoments(*(float(array[column, code]) for array in self._evidence[1:]))
+
+    def _data_estimates(self, code: int, *, unbiased: bool) -> dict[FeatureName, NormalEstimate]:
+        """Mean and variance of the values of each feature that the class has."""
+        names = self._kept_names()
+        weight = self._evidence.weight[: len(names)]
+        scatter = self._evidence.scatter[: len(names)]
+        estimates = {}
+        for column in np.flatnonzero(weight[:, code]).tolist():
+            pooled = slice(None) if self.variance == "shared" else slice(code, code + 1)
+            values = weight[column, pooled]
+            means = float(np.count_nonzero(values))
+            variance = data_variance(float(scatter[column, pooled].sum()), float(values.sum()), means, unbiased)
+            estimates[names[column]] = NormalEstimate(float(self._evidence.mean[column, code]), variance)
+        return estimates
+
+    def _ml_parameters(self, code: int) -> dict[FeatureName, NormalEstimate]:
+        return self._data_estimates(code, unbiased=False)
+
+    def _posterior_parameters(self, label: Label, *, mode: bool) -> dict[FeatureName, NormalEstimate]:
+        estimates = {}
+        for name, column in zip(self._kept_names(), range(len(self._vocabulary)), strict=True):
+            posterior = self.posterior(name, label)
+            variance = posterior.expected_variance
+            if mode:  # the density of the mean adds half a power of the variance, in each class that shares it
+                means = np.count_nonzero(self._evidence.weight[column]) if self.variance == "shared" else 1
+                variance = posterior.scale / (posterior.shape + 1.0 + 0.5 * max(means, 1))
+            estimates[name] = NormalEstimate(posterior.mean, variance)
+        return estimates
+
+    def _draw_events(self, code: int, count: int, random: np.random.Generator) -> list[dict[FeatureName, Any]]:
+        label = list(self._labels)[code]
+        plain = self._data_estimates(code, unbiased=self.unbiased) if self._plugs_in else {}
+        columns = {}
+        for name in compress(self._kept_names(), self._used().tolist()):
+            if name in plain:
+                columns[name] = random.normal(plain[name].mean, math.sqrt(plain[name].variance), count)
+                continue
+            posterior = self.posterior(name, label)
+            if self._plugs_in:
+                columns[name] = random.normal(posterior.mean, math.sqrt(posterior.scale / posterior.shape), count)
+            else:
+                predictive = posterior.predictive()
+                columns[name] = predictive.location + predictive.scale * random.standard_t(predictive.degrees, count)
+        return [{name: float(values[row]) for name, values in columns.items()} for row in range(count)]
+
+    def _fold_events(self, batch: Batch, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
         fold_gaussian(
             rows,
             score,
-            self.predictive == "plug-in",
+            self._plugs_in,
             self.variance == "shared",
-            self.class_prior_count,
+            self.unbiased,
+            class_prior_count,
             self._labels.declared,
-            NormalPrior(*self.prior),
+            as_normal_prior(self.prior),
             self._evidence,
             joint,
         )
@@ -115,7 +222,8 @@ class GaussianNB(NaiveBayes):
         # Welford backwards: scatter - w (x - mean)^2 n / (n - w); with nothing left there must be no scatter either.
         some = left > least
         taken = weight * offset * offset * np.where(some, count / np.where(some, left, 1.0), 1.0)
-        size = self.prior.scale + scatter + weight * (self.prior.scale + rows.values**2 + mean**2)
+        scale = unlearning_scale(self.prior)
+        size = scale + scatter + weight * (scale + rows.values**2 + mean**2)
         bad = (rows.columns < 0) | (left < -least) | (scatter - taken < -SLACK * size)
         if bad.any():
             place = int(np.flatnonzero(bad)[0])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.word_counts import fold_poisson
+from stream_bayes.learners.base.generative_classifier import by_name, no_posterior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
 from stream_bayes.posteriors import Gamma
+from stream_bayes.typing import FloatArray, IntArray
 from stream_bayes.validation import of_kind, one_of
 
 
@@ -21,6 +25,8 @@ class PoissonNB(WordCountNB):
     ----------
     prior
         Prior of the rate of each word in each class: `Gamma(shape, rate)` stands for `shape` uses in `rate` messages.
+        None: maximum likelihood, and the plug-in predictive. A class then makes a message with a word that it never had
+        impossible; where a message is impossible in all classes, their probabilities are all the same.
     class_prior_count
         Pseudo-count of each class; 0 gives class frequencies.
     classes
@@ -49,30 +55,59 @@ class PoissonNB(WordCountNB):
 
     def __init__(
         self,
-        prior: Gamma = Gamma(1.0, 1.0),
+        prior: Gamma | None = Gamma(1.0, 1.0),
         class_prior_count: float = 1.0,
         classes: tuple[Label, ...] | None = None,
         predictive: str = "posterior",
         buckets: int | None = None,
     ) -> None:
-        self.prior = of_kind(prior, "prior", Gamma)
-        super().__init__(prior.shape, class_prior_count, classes, buckets)
+        self.prior = None if prior is None else of_kind(prior, "prior", Gamma)
+        self._pseudo_counts = self.prior or (0.0, 0.0)
+        super().__init__(self._pseudo_counts[0], class_prior_count, classes, buckets)
         self.predictive = one_of(predictive, "predictive", ("posterior", "plug-in"))
 
     def posterior(self, word: FeatureName, label: Any) -> Gamma:
         """The rate of a word per message of a class."""
         uses = self._cell(self._evidence.cells, word, label)
-        return self.prior.update_counts(uses, self._class_entry(self._evidence.class_weight, label))
+        messages = self._class_entry(self._evidence.class_weight, label)
+        if self.prior is not None:
+            return self.prior.update_counts(uses, messages)
+        if uses == 0.0:
+            raise no_posterior(word, label)
+        return Gamma(uses, messages)
 
-    def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
+    @property
+    def _has_prior(self) -> bool:
+        return self.prior is not None
+
+    @property
+    def _plugs_in(self) -> bool:
+        return self.predictive == "plug-in" or self.prior is None
+
+    def _ml_parameters(self, code: int) -> dict[FeatureName, float]:
+        names = self._kept_names()
+        rates = self._evidence.cells[: len(names), code] / self._evidence.class_weight[code]
+        return by_name(names, rates, self._used())
+
+    def _posterior_parameters(self, label: Label, *, mode: bool) -> dict[FeatureName, float]:
+        posteriors = {word: self.posterior(word, label) for word in self._counts_of(self._labels.code(label))}
+        return {word: posterior.mode if mode else posterior.mean for word, posterior in posteriors.items()}
+
+    def _draw_uses(self, code: int, uses: FloatArray, random: np.random.Generator) -> IntArray:
+        shape, rate = self._pseudo_counts
+        shapes = shape + uses
+        exposure = rate + float(self._evidence.class_weight[code])
+        drawn: IntArray = random.poisson((shapes if self._plugs_in else random.standard_gamma(shapes)) / exposure)
+        return drawn
+
+    def _fold_events(self, batch: Batch, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
         self._vocabulary_size = fold_poisson(
             rows,
             score,
-            self.predictive == "plug-in",
-            self.class_prior_count,
+            self._plugs_in,
+            class_prior_count,
             self._labels.declared,
-            self.prior.shape,
-            self.prior.rate,
+            *self._pseudo_counts,
             self._table,
             self._vocabulary_size,
             self._evidence,

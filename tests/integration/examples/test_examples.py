@@ -179,6 +179,7 @@ def check_gradient_steps(shown: list[list[float]]) -> None:
     order = np.random.default_rng(3).permutation(len(target))[:8]
     scaled = (features[:, 0] - features[:, 0].mean()) / features[:, 0].std()
     prior = stream_bayes.GaussianNB().prior
+    assert prior is not None
     weight = 0.0
     intercept = 0.0
     seen: dict[int, list[float]] = {0: [], 1: []}

@@ -10,7 +10,7 @@ from stream_bayes import BernoulliNB, Beta, LogOddsFusion
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.model_adapter import open_learner
 from stream_bayes.errors import ConfigError
-from tests.support.engines import KINDS, Stream, codes, predictions, run, settings_for
+from tests.support.engines import KINDS, Kind, Stream, codes, predictions, run, settings_for
 
 ENCODED = b"""\
 Subject: =?utf-8?q?Caf=C3=A9_today?=
@@ -59,6 +59,33 @@ def test_a_learner_that_cannot_be(name: str, parameters: dict[str, object], mess
     with pytest.raises(ConfigError) as caught:
         open_learner(LearnerSettings(name=name, parameters=parameters))
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("BernoulliNB", {"prior": None}),
+        ("MultinomialNB", {"prior_count": 0.0}),
+        ("PoissonNB", {"prior": None, "class_prior_count": 0.0}),
+        ("CategoricalNB", {"prior_count": 0.0}),
+        ("GaussianNB", {"prior": None, "unbiased": True}),
+        ("GaussianDiscriminant", {"prior": None}),
+        ("GaussianDiscriminant", {"covariance": "shared-spherical", "predictive": "plug-in"}),
+    ],
+)
+def test_learners_without_a_prior_run_in_an_engine(name: str, parameters: dict[str, object]) -> None:
+    """Whatever they find impossible, each prediction has probabilities and a variance, and nothing is rejected."""
+    stream = Stream()
+    for place in range(30):
+        features = {"x": float(place % 3), "y": float(place % 5), f"new{place % 11}": 1.0}
+        stream.observe({"features": features}, "ham" if place % 4 else "spam", f"p{place}")
+    engine, outcome = run(settings_for(Kind(name, parameters, (), ())), stream, (7,))
+    assert codes(outcome) == []
+    assert len(predictions(outcome)) == 30
+    for prediction in predictions(outcome)[1:]:
+        assert prediction.probabilities is not None
+        assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
+    assert engine.model.learner.state().parameters["class_prior_count"] == parameters.get("class_prior_count", 1.0)
 
 
 def test_learners_and_posteriors_within_parameters() -> None:

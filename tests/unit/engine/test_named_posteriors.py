@@ -147,3 +147,13 @@ def test_learners_that_keep_none() -> None:
         posterior_of(GramRegression(), "word", "pills")
     with pytest.raises(NoPosterior, match="this BernoulliNB has not learned any label yet"):
         posterior_of(BernoulliNB(), "word", "pills")
+
+
+def test_learners_without_a_prior() -> None:
+    """A word in 1 of 2 messages has Beta(1, 1), the improper prior of no counts; one never seen has no posterior."""
+    for learner, expected in ((BernoulliNB(prior=None), Beta(1, 1)), (PoissonNB(prior=None), Gamma(3, 2))):
+        for x, y in (({"lunch": 1}, "ham"), ({"cheap": 3}, "spam"), ({"lunch": 1}, "spam")):
+            learner.learn_one(x, y)
+        assert posterior_of(learner, "word", "cheap").posterior == expected
+        with pytest.raises(NoPosterior, match="no prior"):
+            posterior_of(learner, "word", "never")
