@@ -59,7 +59,8 @@ class LabelledMemory:
     @property
     def bytes_used(self) -> int:
         """The memory of the mails, and of the weights once there are mails."""
-        tables = (*self.weights, self._starts, self._features, self._signs, self._coefficients, self._products)
+        mails = (self._starts, self._features, self._signs, self._coefficients, self._products)
+        tables: list[NDArray[Any]] = [*self.weights, *mails]
         return sum(table.nbytes for table in tables) if len(self) else 0
 
     @property
@@ -146,14 +147,14 @@ class LabelledMemory:
         """Copies for a snapshot."""
         count = len(self)
         known = (table[buckets] for table, buckets in zip(self.weights, self._used_buckets(), strict=True))
-        parts = (
+        parts: list[NDArray[Any]] = [
             self._starts.copy(),
             self._features.copy(),
             self._signs.copy(),
             self._coefficients.copy(),
             self._products[np.tril_indices(count)],
             np.concatenate([np.empty(0, dtype=np.float32), *known]),
-        )
+        ]
         return {f"memory.{name}": part for name, part in zip(_NAMES, parts, strict=True)}
 
     def _used_buckets(self) -> list[NDArray[np.uint32]]:
