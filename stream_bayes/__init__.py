@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
     from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
+    from stream_bayes.learners import WeightPrior as WeightPrior
     from stream_bayes.mail.filter import ExternalMember as ExternalMember
     from stream_bayes.mail.filter import MailPredictions as MailPredictions
     from stream_bayes.mail.filter import SpamFilter as SpamFilter
@@ -118,6 +119,7 @@ _HOMES = {
     "Poisson": "posteriors",
     "Reliability": "learners",
     "StudentT": "posteriors",
+    "WeightPrior": "learners",
     "Worker": "runtime",
     "hash_words": "features",
 }

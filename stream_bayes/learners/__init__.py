@@ -16,6 +16,7 @@ snapshots and settings find it.
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.learner import Additive, Learner, LearnerState
 from stream_bayes.learners.base.number_predictions import NumberPredictions
+from stream_bayes.learners.base.weight_prior import WeightPrior
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
 from stream_bayes.learners.fusion import LogOddsFusion, Reliability
@@ -45,4 +46,5 @@ __all__ = [
     "PoissonRegression",
     "Reliability",
     "SoftmaxRegression",
+    "WeightPrior",
 ]

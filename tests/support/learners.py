@@ -26,6 +26,7 @@ from stream_bayes import (
     PoissonRegression,
     SoftmaxRegression,
     SpamFilter,
+    WeightPrior,
 )
 
 COLOURS = ("red", "green")
@@ -65,6 +66,14 @@ LEARNERS: dict[str, Any] = {
     ),
     "BayesianLinearRegression hashed": BayesianLinearRegression(0.7, 0.5, buckets=32),
     "BayesianLinearRegression forgetting": BayesianLinearRegression(3.0, 0.5, noise="unknown", forgetting=0.93),
+    "BayesianLinearRegression prior": BayesianLinearRegression(
+        0.3,
+        2.5,
+        noise="unknown",
+        prior=WeightPrior(
+            [("d", 1), "intercept", "a"], [0.5, -1.0, 2.0], [[2.0, 0.3, 0.1], [0.3, 0.5, -0.2], [0.1, -0.2, 0.4]]
+        ),
+    ),
     "BayesianLinearRegression diagonal": BayesianLinearRegression(0.2, 3.0, covariance="diagonal"),
     "BayesianLinearRegression diagonal hashed": BayesianLinearRegression(
         2.0, 0.4, covariance="diagonal", noise="unknown", forgetting=0.97, buckets=64
