@@ -4,7 +4,7 @@ base             the contract `Learner`, and what learners share
 naive_bayes      naive Bayes: Bernoulli, multinomial, Poisson, categorical, Gaussian
 beta_bernoulli   BetaBernoulli: the rate of a label, per value of a feature
 discriminant     GaussianDiscriminant: linear and quadratic discriminant analysis
-linear           Bayesian linear and logistic regression
+linear           Bayesian linear, logistic and robust regression
 gram             regression from the Gram matrix
 gradient         logistic, softmax and Poisson regression by stochastic gradient descent
 fusion           stacking, model averaging and calibration of classifiers
@@ -22,7 +22,7 @@ from stream_bayes.learners.discriminant import GaussianDiscriminant
 from stream_bayes.learners.fusion import LogOddsFusion, Reliability
 from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
 from stream_bayes.learners.gram import GramRegression
-from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression
+from stream_bayes.learners.linear import BayesianLinearRegression, BayesianLogisticRegression, RobustRegression
 from stream_bayes.learners.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "PoissonNB",
     "PoissonRegression",
     "Reliability",
+    "RobustRegression",
     "SoftmaxRegression",
     "WeightPrior",
 ]

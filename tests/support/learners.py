@@ -24,6 +24,7 @@ from stream_bayes import (
     NormalInverseGamma,
     PoissonNB,
     PoissonRegression,
+    RobustRegression,
     SoftmaxRegression,
     SpamFilter,
     WeightPrior,
@@ -82,6 +83,12 @@ LEARNERS: dict[str, Any] = {
     "BayesianLogisticRegression forgetting": BayesianLogisticRegression(2.5, intercept=False, forgetting=0.95),
     "BayesianLogisticRegression diagonal": BayesianLogisticRegression(0.3, covariance="diagonal", classes=COLOURS),
     "BayesianLogisticRegression diagonal hashed": BayesianLogisticRegression(3.0, covariance="diagonal", buckets=32),
+    "RobustRegression": RobustRegression(noise_scale=0.6, degrees=3.0, prior_precision=0.3),
+    "RobustRegression laplace": RobustRegression("laplace", 0.4, prior_precision=0.7, intercept=False),
+    "RobustRegression forgetting": RobustRegression("laplace", 0.7, prior_precision=2.0, forgetting=0.95),
+    "RobustRegression diagonal hashed": RobustRegression(
+        "student-t", 0.5, 2.5, prior_precision=0.4, covariance="diagonal", buckets=32
+    ),
     "GramRegression": GramRegression(strength=0.3, noise_variance=2.5, noise_degrees=3.0),
     "GramRegression no intercept": GramRegression(4.0, noise_variance=0.2, noise_degrees=7.5, intercept=False),
     "GramRegression hashed": GramRegression(0.7, noise_variance=3.0, noise_degrees=2.5, buckets=64),

@@ -11,7 +11,7 @@ from stream_bayes.errors import EvidenceError, ParameterError, shown
 from stream_bayes.features import Vocabulary
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.learners.gram.design import Design
-from stream_bayes.learners.gram.evidence import log_evidence, maximum
+from stream_bayes.learners.gram.evidence import log_evidence, maximum, maximum_or_none
 from stream_bayes.learners.gram.learner import GramLearner
 from stream_bayes.learners.gram.likelihood import profile_squares
 from stream_bayes.learners.gram.moments import restricted
@@ -180,6 +180,16 @@ class GramRegression(GramLearner):
         """
         design = self._taught()
         return maximum(design.spectrum, design.count, intercept=self.intercept)
+
+    def order_evidence(self, orders: Sequence[Sequence[FeatureName]]) -> list[EvidenceMaximum]:
+        """The largest evidence of each of several sets of features, such as the lags or powers of each order.
+
+        The order with the largest `log_evidence` is the likeliest, were all as likely before: terms that explain no
+        more than chance would lower it. An empty set, and one whose evidence is largest with all weights 0, has the
+        evidence of noise alone, with an infinite `prior_precision`.
+        """
+        designs = [self.restrict(names)._taught() for names in orders]
+        return [maximum_or_none(design.spectrum, design.count, intercept=self.intercept) for design in designs]
 
     def select(self, direction: str = "forward", count: int | None = None) -> list[SelectionStep]:
         """Features in the order a search takes them in, or throws them out, with the squares left after each.

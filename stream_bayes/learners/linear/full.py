@@ -36,6 +36,7 @@ from stream_bayes.kernels.linear.full import (
 )
 from stream_bayes.kernels.linear.logistic import fold_logistic_full
 from stream_bayes.kernels.linear.noise import RegressionScores
+from stream_bayes.kernels.linear.robust import HeavyNoise, fold_robust_full
 from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER
 from stream_bayes.persistence.snapshot import Arrays
@@ -167,6 +168,13 @@ class FullGaussian:
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
         """Score each row, then learn its label. It cannot fail, as `fold`."""
         fold_logistic_full(rows, score, self.factor, self.vectors, self.numbers, joint)
+        return True
+
+    def fold_robust(
+        self, rows: TargetRows, noise: HeavyNoise, lines: tuple[FloatArray, FloatArray], *, score: bool
+    ) -> bool:
+        """Score each row into means and variances of the line, then learn it. It cannot fail, as `fold`."""
+        fold_robust_full(rows, score, noise, self.factor, self.vectors, self.numbers, *lines)
         return True
 
     def means(self) -> FloatArray:
