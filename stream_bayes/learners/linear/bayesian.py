@@ -140,7 +140,7 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         check_bounds("precision of the prior in the units of the noise", float(scales.min()))
         check_bounds("precision of the prior in the units of the noise", float(scales.max()))
         check_scale("mean of the prior", *mean.tolist(), smallest=0.0, largest=LARGEST)
-        factor = cast(FloatArray, np.linalg.cholesky(self.noise_variance * precision).T)
+        factor = cast(FloatArray, np.ascontiguousarray(np.linalg.cholesky(self.noise_variance * precision).T))
         return FirstWeights(factor, factor @ mean)
 
     def _restore(self, arrays: Arrays) -> None:

@@ -108,9 +108,8 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
     correction is an event of its own.
 
     An event of weight w is one whose density is raised to the power w, exactly; with Student's t a weight below 1
-    adds that share of what a whole event does. A step costs 5 us with Student's t and 0.5 us with Laplace noise beside
-    the rotation of the factor. `log_evidence` is the sum of the log predictive densities: take the noise, its scale
-    and its degrees under which it is largest.
+    adds that share of what a whole event does. `log_evidence` is the sum of the log predictive densities: take the
+    noise, its scale and its degrees under which it is largest.
 
     Examples
     --------
