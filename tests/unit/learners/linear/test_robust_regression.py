@@ -255,6 +255,27 @@ def test_extreme_targets_and_weights_leave_it_finite(noise: str, covariance: str
     assert math.isfinite(model.log_evidence())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["laplace", "student-t"])
+def test_intervals_cover_what_they_say(noise: str) -> None:
+    """Weights from the prior and noise from the model: 95 % intervals of weights and targets hold 94 to 95 %."""
+    weights = []
+    targets = []
+    for seed in range(100):
+        generator = np.random.default_rng(seed)
+        truth = generator.normal(size=5)
+        design = np.column_stack((np.ones(100), generator.normal(size=(100, 4))))
+        model = RobustRegression(noise, 0.5, 3.0)
+        y = design @ truth + noise_of(model).rvs(100, random_state=generator)
+        rows = [dict(zip(NAMES, row, strict=True)) for row in design[:, 1:].tolist()]
+        low, high = model.test_then_train(rows, y).interval(0.95)
+        targets.append(np.mean((low <= y) & (y <= high)))
+        ends = [weight.interval(0.95) for weight in model.weights().values()]
+        weights += [first <= value <= last for (first, last), value in zip(ends, truth, strict=True)]
+    assert np.mean(weights) == pytest.approx(0.95, abs=0.025)
+    assert np.mean(targets) == pytest.approx(0.95, abs=0.01)
+
+
 def test_parameters_out_of_range_are_refused() -> None:
     wrong: tuple[dict[str, Any], ...] = ({"noise": "normal"}, {"noise_scale": 0.0}, {"degrees": 0.01}, {"degrees": 1e4})
     for arguments in wrong:
