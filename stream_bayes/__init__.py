@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from stream_bayes.active import LabelSelector as LabelSelector
     from stream_bayes.engine import Engine as Engine
     from stream_bayes.features import Batch as Batch
+    from stream_bayes.features import LagFeatures as LagFeatures
+    from stream_bayes.features import PolynomialFeatures as PolynomialFeatures
     from stream_bayes.features import hash_words as hash_words
     from stream_bayes.learners import BayesianLinearRegression as BayesianLinearRegression
     from stream_bayes.learners import BayesianLogisticRegression as BayesianLogisticRegression
@@ -65,7 +67,9 @@ if TYPE_CHECKING:
     from stream_bayes.learners import PoissonNB as PoissonNB
     from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
+    from stream_bayes.learners import RobustRegression as RobustRegression
     from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
+    from stream_bayes.learners import WeightPrior as WeightPrior
     from stream_bayes.mail.filter import ExternalMember as ExternalMember
     from stream_bayes.mail.filter import MailPredictions as MailPredictions
     from stream_bayes.mail.filter import SpamFilter as SpamFilter
@@ -98,6 +102,7 @@ _LEARNERS = {
     "NearestNeighbours": "learners",
     "PoissonNB": "learners",
     "PoissonRegression": "learners",
+    "RobustRegression": "learners",
     "SoftmaxRegression": "learners",
     "SpamFilter": "mail.filter",
 }
@@ -112,6 +117,7 @@ _HOMES = {
     "LabelBudget": "active",
     "LabelPredictive": "posteriors",
     "LabelSelector": "active",
+    "LagFeatures": "features",
     "Learner": "learners",
     "MailPredictions": "mail.filter",
     "MvNormal": "posteriors",
@@ -119,8 +125,10 @@ _HOMES = {
     "Normal": "posteriors",
     "NormalInverseGamma": "posteriors",
     "Poisson": "posteriors",
+    "PolynomialFeatures": "features",
     "Reliability": "learners",
     "StudentT": "posteriors",
+    "WeightPrior": "learners",
     "Worker": "runtime",
     "hash_words": "features",
 }

@@ -19,7 +19,7 @@ from stream_bayes.engine.history import Known
 from stream_bayes.engine.named_posteriors import named_posterior
 from stream_bayes.errors import ConfigError, InputError, NoPosterior, NumericalError, SnapshotError, StreamBayesError
 from stream_bayes.events import Observation
-from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions
+from stream_bayes.learners import LabelPredictions, Learner, NumberPredictions, WeightPrior
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.labels import as_key, check_label
@@ -31,6 +31,8 @@ from stream_bayes.mail.render.sanitize import visible
 from stream_bayes.mail.render.summary import subject
 
 _WORD = re.compile(r"[^\W_]+")
+# What a parameter may be by its name and fields.
+_PRIORS = {**{name: getattr(posteriors, name) for name in posteriors.__all__}, "WeightPrior": WeightPrior}
 
 
 @runtime_checkable
@@ -321,6 +323,6 @@ def _as_parameter(value: Any) -> Any:
         return tuple(_as_parameter(part) for part in value)
     if isinstance(value, dict) and value.keys() <= {"name", "parameters"} and "name" in value:
         return open_learner(LearnerSettings(**value))
-    if isinstance(value, dict) and value.keys() == {"posterior", "fields"} and value["posterior"] in posteriors.__all__:
-        return getattr(posteriors, value["posterior"])(*value["fields"])
+    if isinstance(value, dict) and value.keys() == {"posterior", "fields"} and value["posterior"] in _PRIORS:
+        return _PRIORS[value["posterior"]](*value["fields"])
     return value

@@ -3,6 +3,7 @@
 batch        Batch: events as a sparse matrix in CSR form
 vocabulary   columns of feature names, exact or hashed
 hashing      hash_words: texts as counts of hashed words
+transformers PolynomialFeatures and LagFeatures, for river pipelines
 values       types and checks of feature values
 
 The names load when they are first used, so that importing the package loads no kernels.
@@ -16,14 +17,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stream_bayes.features.batch import Batch, Names
     from stream_bayes.features.hashing import hash_words
+    from stream_bayes.features.transformers import LagFeatures, PolynomialFeatures
     from stream_bayes.features.vocabulary import HashedVocabulary, Vocabulary, open_vocabulary
 
-__all__ = ["Batch", "HashedVocabulary", "Names", "Vocabulary", "hash_words", "open_vocabulary"]
+__all__ = [
+    "Batch",
+    "HashedVocabulary",
+    "LagFeatures",
+    "Names",
+    "PolynomialFeatures",
+    "Vocabulary",
+    "hash_words",
+    "open_vocabulary",
+]
 
 _MODULES = {
     "Batch": "batch",
     "HashedVocabulary": "vocabulary",
+    "LagFeatures": "transformers",
     "Names": "batch",
+    "PolynomialFeatures": "transformers",
     "Vocabulary": "vocabulary",
     "hash_words": "hashing",
     "open_vocabulary": "vocabulary",

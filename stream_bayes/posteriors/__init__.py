@@ -5,6 +5,7 @@ counts                 Beta, Dirichlet
 rates                  Gamma, NegativeBinomial
 poisson                Poisson
 gaussian               Normal, StudentT
+heavy_tailed           HeavyTailed: a normal line with Laplace or Student's t noise
 normal_inverse_gamma   NormalInverseGamma
 multivariate           MvNormal
 multivariate_t         MvStudentT
@@ -16,6 +17,7 @@ from __future__ import annotations
 from stream_bayes.posteriors.base import Loss
 from stream_bayes.posteriors.counts import Beta, Dirichlet
 from stream_bayes.posteriors.gaussian import Normal, StudentT
+from stream_bayes.posteriors.heavy_tailed import HeavyTailed
 from stream_bayes.posteriors.label import LabelPredictive, LogitNormal
 from stream_bayes.posteriors.multivariate import MvNormal
 from stream_bayes.posteriors.multivariate_t import MvStudentT
@@ -27,6 +29,7 @@ __all__ = [
     "Beta",
     "Dirichlet",
     "Gamma",
+    "HeavyTailed",
     "LabelPredictive",
     "LogitNormal",
     "Loss",

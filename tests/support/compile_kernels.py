@@ -38,6 +38,8 @@ def _use_solvers() -> None:
     model.solve("lasso", strength=0.1)
     model.select("forward")
     model.select("backward")
+    model.best_subsets()
+    model.solve("lp", strength=0.1)
 
 
 def _use_learner(name: str) -> None:

@@ -25,8 +25,10 @@ from stream_bayes import (
     NormalInverseGamma,
     PoissonNB,
     PoissonRegression,
+    RobustRegression,
     SoftmaxRegression,
     SpamFilter,
+    WeightPrior,
 )
 
 COLOURS = ("red", "green")
@@ -78,6 +80,14 @@ LEARNERS: dict[str, Any] = {
     ),
     "BayesianLinearRegression hashed": BayesianLinearRegression(0.7, 0.5, buckets=32),
     "BayesianLinearRegression forgetting": BayesianLinearRegression(3.0, 0.5, noise="unknown", forgetting=0.93),
+    "BayesianLinearRegression prior": BayesianLinearRegression(
+        0.3,
+        2.5,
+        noise="unknown",
+        prior=WeightPrior(
+            [("d", 1), "intercept", "a"], [0.5, -1.0, 2.0], [[2.0, 0.3, 0.1], [0.3, 0.5, -0.2], [0.1, -0.2, 0.4]]
+        ),
+    ),
     "BayesianLinearRegression diagonal": BayesianLinearRegression(0.2, 3.0, covariance="diagonal"),
     "BayesianLinearRegression diagonal hashed": BayesianLinearRegression(
         2.0, 0.4, covariance="diagonal", noise="unknown", forgetting=0.97, buckets=64
@@ -86,6 +96,12 @@ LEARNERS: dict[str, Any] = {
     "BayesianLogisticRegression forgetting": BayesianLogisticRegression(2.5, intercept=False, forgetting=0.95),
     "BayesianLogisticRegression diagonal": BayesianLogisticRegression(0.3, covariance="diagonal", classes=COLOURS),
     "BayesianLogisticRegression diagonal hashed": BayesianLogisticRegression(3.0, covariance="diagonal", buckets=32),
+    "RobustRegression": RobustRegression(noise_scale=0.6, degrees=3.0, prior_precision=0.3),
+    "RobustRegression laplace": RobustRegression("laplace", 0.4, prior_precision=0.7, intercept=False),
+    "RobustRegression forgetting": RobustRegression("laplace", 0.7, prior_precision=2.0, forgetting=0.95),
+    "RobustRegression diagonal hashed": RobustRegression(
+        "student-t", 0.5, 2.5, prior_precision=0.4, covariance="diagonal", buckets=32
+    ),
     "GramRegression": GramRegression(strength=0.3, noise_variance=2.5, noise_degrees=3.0),
     "GramRegression no intercept": GramRegression(4.0, noise_variance=0.2, noise_degrees=7.5, intercept=False),
     "GramRegression hashed": GramRegression(0.7, noise_variance=3.0, noise_degrees=2.5, buckets=64),

@@ -24,13 +24,15 @@ from stream_bayes.kernels.common.jit import inlined, kernel
 from stream_bayes.typing import FloatArray, IntArray
 
 PANEL = 4
-# Rows of `vectors`: z, how much event weight each feature was in, and scratch space for the event and for the rotations
-# of four columns.
+# Rows of `vectors`: z, how much event weight each feature was in, scratch space for the event and for the rotations of
+# four columns, and the prior of each weight alone, its precision over that of the noise and its mean.
 Z = 0
 PRESENT = 1
 WORK = 2
 ROTATIONS = 3
-VECTORS = 6
+PRIOR_PRECISION = 6
+PRIOR_MEAN = 7
+VECTORS = 8
 # Places in `numbers`: the totals,
 WIDTH = 0
 COUNT = 1
@@ -137,7 +139,7 @@ def solve(factor: FloatArray, vectors: FloatArray, width: int) -> tuple[float, f
     """The mean x'm and the sum of squares of R'^-1 x, the event in `vectors[WORK]`."""
     z = vectors[Z]
     work = vectors[WORK]
-    rotations = vectors[ROTATIONS:]
+    rotations = vectors[ROTATIONS:PRIOR_PRECISION]
     mean = 0.0
     squares = 0.0
     for begin in range(0, width, PANEL):
@@ -165,7 +167,7 @@ def rotate(factor: FloatArray, vectors: FloatArray, width: int, weight: float, t
     """Solve as `solve` does, to the same bits, and update factor and z with the event, its square times `weight`."""
     z = vectors[Z]
     work = vectors[WORK]
-    rotations = vectors[ROTATIONS:]
+    rotations = vectors[ROTATIONS:PRIOR_PRECISION]
     mean = 0.0
     squares = 0.0
     rest = target
@@ -248,12 +250,13 @@ def discount(factor: FloatArray, vectors: FloatArray, numbers: FloatArray) -> No
         factor[:width, :width] *= scale
         vectors[Z, :width] *= scale
         numbers[DISCOUNT] = 1.0
-        restored = SMALLEST_DISCOUNT * numbers[PRIOR]
         for j in range(width):
+            restored = SMALLEST_DISCOUNT * vectors[PRIOR_PRECISION, j]
+            expected = vectors[PRIOR_MEAN, j]
             vectors[WORK, :width] = 0.0
             vectors[WORK, j] = 1.0
-            mean, squares = rotate(factor, vectors, width, restored, 0.0)
-            numbers[SQUARES] += restored * mean * mean / (1.0 + restored * squares)
+            mean, squares = rotate(factor, vectors, width, restored, expected)
+            numbers[SQUARES] += restored * (expected - mean) * (expected - mean) / (1.0 + restored * squares)
 
 
 @kernel

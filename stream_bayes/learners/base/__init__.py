@@ -9,6 +9,7 @@ additive_classifier   classifiers whose evidence is a sum
 columns               from dicts and batches to a learner's columns
 labels                codes of class labels, and their keys in JSON
 explanation           a prediction as a sum of feature contributions
+weight_prior          a normal prior of weights by name
 named_posterior       the posterior of one parameter, with a description
 label_predictions     predictions of a classifier for a batch
 number_predictions    predictions of a regressor for a batch

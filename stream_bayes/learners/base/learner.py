@@ -28,6 +28,7 @@ from river import base
 from stream_bayes import learner_registry, notebook_html, plots
 from stream_bayes.errors import InputError, MergeError, NoPosterior, ParameterError, SnapshotDamaged, SnapshotError
 from stream_bayes.features.values import Features, plain
+from stream_bayes.learners.base.weight_prior import WeightPrior
 from stream_bayes.notebook_html import Html
 from stream_bayes.persistence import snapshot
 from stream_bayes.persistence.snapshot import Arrays
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Posteriors that a constructor parameter may be; nothing else but plain values is built from a file.
-_PRIORS = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT)}
+_PRIORS = {
+    kind.__name__: kind
+    for kind in (Beta, Dirichlet, Gamma, MvNormal, Normal, NormalInverseGamma, StudentT, WeightPrior)
+}
 
 LARGEST_EVIDENCE = 1e30
 """Largest total weight of merged learners: no stream reaches it, but a learner merged with itself may."""

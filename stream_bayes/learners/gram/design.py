@@ -101,6 +101,12 @@ class Design:
         """The singular value decomposition of X with columns divided by their standard deviations."""
         return spectrum(self.full._replace(columns=self.full.columns / self.deviations[:, None]))
 
+    def squares_around(self, weights: FloatArray, level: float) -> float:
+        """The sum of (y - level - x'w)^2 over the events, for any level."""
+        missing = self.centred.target - weights @ self.centred.columns
+        off = self.target_mean - level - float(self.means @ weights)
+        return max(float(missing @ missing) + self.centred.residual, 0.0) + self.count * off**2
+
     def squares(self, weights: FloatArray) -> float:
         """The residual sum of squares."""
         missing = self.factor.target - weights @ self.factor.columns

@@ -55,6 +55,21 @@ def maximum(spectrum: Spectrum, count: float, *, intercept: bool) -> EvidenceMax
     return EvidenceMaximum(precision, noise, log_evidence(spectrum, count, precision, noise), effective)
 
 
+def maximum_or_none(spectrum: Spectrum, count: float, *, intercept: bool) -> EvidenceMaximum:
+    """The maximum, or the evidence of noise alone where it grows on and on towards weights of 0."""
+    try:
+        return maximum(spectrum, count, intercept=intercept)
+    except EvidenceError:
+        noise = spectrum.loss(math.inf) / count
+        if noise == 0.0 or spectrum.residual == 0.0:
+            raise
+        ends = _grid(spectrum, count) if (spectrum.singular > 0.0).any() else [0.0]
+        if _profile(spectrum, count, ends[0]) > _profile(spectrum, count, ends[-1]):
+            raise
+    height = -0.5 * count * (math.log(2.0 * math.pi * noise) + 1.0)
+    return EvidenceMaximum(math.inf, noise, height, 0.0)
+
+
 def _grid(spectrum: Spectrum, count: float) -> list[float]:
     """Logarithms of k between which all peaks are.
 

@@ -70,6 +70,18 @@ def symmetric(moments: GramMoments, places: IntArray) -> FloatArray:
     return lower + lower.T - np.diag(lower.diagonal())
 
 
+def restricted(moments: GramMoments, columns: IntArray) -> GramMoments:
+    """The moments of the target and some columns, as if events had had no others."""
+    places = np.concatenate(([0], 1 + columns))
+    return GramMoments(
+        moments.events.copy(),
+        moments.present[columns],
+        moments.peak[places],
+        moments.mean[:, places],
+        np.tril(symmetric(moments, places)),
+    )
+
+
 def clear(moments: GramMoments) -> None:
     """Back to no evidence."""
     for array in moments:

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from stream_bayes.errors import EvidenceError, ParameterError, shown
-from stream_bayes.features.values import FeatureName, Features, IntArray
-from stream_bayes.kernels.gram.gram_rotations import backward, forward, independent
+from stream_bayes.features import Vocabulary
+from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.learners.gram.design import Design
-from stream_bayes.learners.gram.evidence import log_evidence, maximum
+from stream_bayes.learners.gram.evidence import log_evidence, maximum, maximum_or_none
 from stream_bayes.learners.gram.learner import GramLearner
+from stream_bayes.learners.gram.likelihood import profile_squares
+from stream_bayes.learners.gram.moments import restricted
 from stream_bayes.learners.gram.penalties import Penalty, strengths_for, weights_of
-from stream_bayes.learners.gram.results import BiasVariance, EvidenceMaximum, Fit, Path, SelectionStep
+from stream_bayes.learners.gram.results import (
+    BiasVariance,
+    EvidenceMaximum,
+    Fit,
+    Path,
+    Sampling,
+    SelectionStep,
+    Subset,
+    gaussian_log_likelihood,
+)
+from stream_bayes.learners.gram.selection import best_subsets, select, univariate_r_squared
 from stream_bayes.learners.linear.weights import INTERCEPT
 from stream_bayes.typing import FloatArray
-from stream_bayes.validation import check_scale, finite, non_negative, one_of, positive, whole
+from stream_bayes.validation import check_scale, each, finite, non_negative, positive
 
 
 class GramRegression(GramLearner):
@@ -53,6 +63,7 @@ class GramRegression(GramLearner):
     - "lasso": P = strength |w|_1, its Lasso(alpha=strength / n);
     - "elastic-net": P = strength (share |w|_1 + (1 - share) |w|^2 / 2), its ElasticNet(alpha=strength / n,
       l1_ratio=share);
+    - "lp": P = strength sum |w|^power / power, for a power between 1, which is the LASSO, and 2, which is ridge;
     - "none": P = 0, and of all solutions the one of least |w|.
 
     Predictions are those of the conjugate prior w ~ N(0, v / strength), an intercept with no prior to speak of, and
@@ -90,19 +101,27 @@ class GramRegression(GramLearner):
         super().__init__(strength, noise_variance, noise_degrees, intercept, buckets)
 
     def solve(
-        self, penalty: str = "ridge", strength: float | None = None, share: float = 0.5, standardise: bool = False
+        self,
+        penalty: str = "ridge",
+        strength: float | None = None,
+        share: float = 0.5,
+        standardise: bool = False,
+        power: float = 1.5,
     ) -> Fit:
         """The weights of least squares under a penalty; the strength is the learner's own if not given.
 
-        `share` is that of the LASSO in an elastic net. To standardise is to penalise the weights of features divided
-        by their standard deviations; the answer is on the scale of the data either way.
+        `share` is that of the LASSO in an elastic net, `power` that of an lp penalty. To standardise is to penalise the
+        weights of features divided by their standard deviations; the answer is on the scale of the data either way.
         """
         design = self._taught()
-        under = Penalty.on(design, penalty, share, standardise=standardise)
+        under = Penalty.on(design, penalty, share, standardise=standardise, power=power)
         size = 0.0 if penalty == "none" else self._strength(strength)
         weights, degrees = weights_of(design, under, size, np.zeros(len(design.columns)))
         named = dict(zip(self._names(design.columns), weights.tolist(), strict=True))
-        return Fit(named, self._intercept(design, weights), degrees, design.squares(weights), self.buckets)
+        level = self._intercept(design, weights)
+        root = under.sampling_root(size)
+        sampling = None if root is None else Sampling(root, design.means if self.intercept else None)
+        return Fit(named, level, degrees, design.squares(weights), self.buckets, design.count, sampling)
 
     def path(
         self,
@@ -110,6 +129,7 @@ class GramRegression(GramLearner):
         strengths: Sequence[float] | int | None = None,
         share: float = 0.5,
         standardise: bool = False,
+        power: float = 1.5,
     ) -> Path:
         """The weights for many strengths, from the largest on, each starting from the one before.
 
@@ -119,7 +139,7 @@ class GramRegression(GramLearner):
             message = "there is no path without a penalty: take solve('none')"
             raise ParameterError(message)
         design = self._taught()
-        under = Penalty.on(design, penalty, share, standardise=standardise)
+        under = Penalty.on(design, penalty, share, standardise=standardise, power=power)
         sizes = strengths_for(design, under, strengths)
         weights = np.zeros((len(sizes), len(design.columns)))
         degrees = np.zeros(len(sizes))
@@ -161,15 +181,102 @@ class GramRegression(GramLearner):
         design = self._taught()
         return maximum(design.spectrum, design.count, intercept=self.intercept)
 
-    def select(self, direction: str = "forward", count: int | None = None) -> list[SelectionStep]:
-        """Features in the order a stepwise search takes them in, or throws them out, with the squares left after each.
+    def order_evidence(self, orders: Sequence[Sequence[FeatureName]]) -> list[EvidenceMaximum]:
+        """The largest evidence of each of several sets of features, such as the lags or powers of each order.
 
-        Each step is the best one by the residual sum of squares and costs O(d^2). Features that depend on others join
-        last and leave first.
+        The order with the largest `log_evidence` is the likeliest, were all as likely before: terms that explain no
+        more than chance would lower it. An empty set, and one whose evidence is largest with all weights 0, has the
+        evidence of noise alone, with an infinite `prior_precision`.
+        """
+        designs = [self.restrict(names)._taught() for names in orders]
+        return [maximum_or_none(design.spectrum, design.count, intercept=self.intercept) for design in designs]
+
+    def select(self, direction: str = "forward", count: int | None = None) -> list[SelectionStep]:
+        """Features in the order a search takes them in, or throws them out, with the squares left after each.
+
+        "forward" and "backward" are stepwise: each step is the best one by the residual sum of squares and costs
+        O(d^2), and features that depend on others join last and leave first. "filter" takes features in by what each
+        explains alone, the largest `univariate_r_squared` first, whatever the others explain.
         """
         design = self._taught()
-        order, squares = stepwise(design, direction, count)
+        order, squares = select(design, direction, count)
         return [SelectionStep(*step) for step in zip(self._names(design.columns[order]), squares.tolist(), strict=True)]
+
+    def univariate_r_squared(self) -> dict[FeatureName, float]:
+        """The share of the squares of the target that each feature explains alone, the largest first.
+
+        With an intercept that is its squared correlation with the target.
+        """
+        design = self._taught()
+        shares = univariate_r_squared(design)
+        order = np.argsort(-shares, kind="stable")
+        return dict(zip(self._names(design.columns[order]), shares[order].tolist(), strict=True))
+
+    def best_subsets(self) -> list[Subset]:
+        """For every number of features, from 0 on, those under which least squares leaves the least.
+
+        All 2^d subsets of up to 20 features are looked at. Those of features that depend on each other are left out, so
+        that the last subset has as many as the rank.
+        """
+        design = self._taught()
+        masks, squares = best_subsets(design)
+        names = self._names(design.columns)
+        found = zip(masks.tolist(), squares.tolist(), strict=True)
+        return [
+            Subset(tuple(name for place, name in enumerate(names) if mask >> place & 1), left)
+            for mask, left in found
+            if math.isfinite(left)
+        ]
+
+    def restrict(self, names: Sequence[FeatureName]) -> GramRegression:
+        """A learner of the same parameters and events that has seen these features only: exact, as sums are.
+
+        Its evidence, cross-validation and fits are those of the smaller model: so orders of an autoregression, or
+        degrees of a polynomial, are compared after one pass.
+        """
+        if not isinstance(self._vocabulary, Vocabulary):
+            message = "features that were hashed cannot be told apart: take a learner with buckets=None"
+            raise ParameterError(message)
+        wanted = list(names)
+        places = self._vocabulary.lookup(wanted)
+        if (places < 0).any() or len(set(wanted)) < len(wanted):
+            message = f"names must be different features that were learned; got {shown(wanted)}"
+            raise ParameterError(message)
+        texts = {name[0] for name in wanted if isinstance(name, tuple) and name[0] in self._vocabulary.texts}
+        smaller = self.clone()
+        smaller._vocabulary.register(wanted, texts)
+        smaller._moments = restricted(self._moments, places)
+        return smaller
+
+    def log_likelihood(
+        self, weights: Mapping[FeatureName, float], intercept: float = 0.0, noise_variance: float | None = None
+    ) -> float:
+        """The logarithm of p(targets | these weights) with normal noise: -(n log(2 pi v) + squares / v) / 2.
+
+        `squares` is the sum of (y - intercept - x'weights)^2 over the events learned; features not named have weight 0.
+        Without a variance v, at the likeliest one, squares / n.
+        """
+        design = self._taught()
+        given = {name: finite(f"weight of {shown(name)}", weight) for name, weight in weights.items()}
+        own = np.array([given.get(name, 0.0) for name in self._names(design.columns)])
+        squares = design.squares_around(own, finite("intercept", intercept))
+        return gaussian_log_likelihood(design.count, squares, noise_variance)
+
+    def log_likelihood_curve(
+        self, name: FeatureName, values: Sequence[float], noise_variance: float | None = None
+    ) -> FloatArray:
+        """The profile log-likelihood of one weight: at each value, with all other weights at their likeliest.
+
+        With a known variance v it is a parabola, its maximum at least squares, where -1 / its second derivative is the
+        square of the weight's standard error. Without one, the variance is at its likeliest for each value.
+        """
+        design = self._taught()
+        names = self._names(design.columns)
+        if name not in names:
+            message = f"no event had a feature {shown(name)}"
+            raise ParameterError(message)
+        squares = profile_squares(design, names.index(name), np.array(each(finite, "value", values)))
+        return np.array([gaussian_log_likelihood(design.count, left, noise_variance) for left in squares.tolist()])
 
     def bias_variance(
         self,
@@ -244,37 +351,3 @@ def bias_variance(
         return bias, variance + 1.0 / design.count
     level = intercept * design.count * (spectrum.vectors.T @ design.means)
     return bias + float((z * gain) @ (level / spectrum.singular)) - intercept, variance
-
-
-def stepwise(design: Design, direction: str, count: Any) -> tuple[IntArray, FloatArray]:
-    """Places of the columns in the order they join or leave, and the squares after each step."""
-    run = {"forward": _joined, "backward": _left}[one_of(direction, "direction", ("forward", "backward"))]
-    width = len(design.columns)
-    wanted = width if count is None else int(whole("count", count, ParameterError))
-    if wanted > width:
-        message = f"count must be between 0 and the {width} features; got {shown(count)}"
-        raise ParameterError(message)
-    rows = np.ascontiguousarray(design.factor.columns / design.factor.lengths[:, None])
-    order, squares = run(rows, design.factor.target.copy(), design.limits, wanted)
-    return order, np.maximum(design.factor.residual + squares, 0.0)
-
-
-def _joined(rows: FloatArray, target: FloatArray, limits: FloatArray, wanted: int) -> tuple[IntArray, FloatArray]:
-    order = np.empty(wanted, dtype=np.int64)
-    squares = np.empty(wanted)
-    forward(rows, target, limits, order, squares)
-    return order, squares
-
-
-def _left(rows: FloatArray, target: FloatArray, limits: FloatArray, wanted: int) -> tuple[IntArray, FloatArray]:
-    """Columns that depend on others leave first, and change nothing."""
-    inside = np.empty(len(rows), dtype=np.int64)
-    rank = independent(rows, target, limits, inside)
-    inside = inside[:rank]
-    spare = np.setdiff1d(np.arange(len(rows)), inside)[:wanted]
-    inverse = solve_triangular(rows[inside, :rank], np.eye(rank), lower=True) if rank else np.zeros((0, 0))
-    order = np.empty(wanted - len(spare), dtype=np.int64)
-    squares = np.empty(wanted - len(spare))
-    backward(np.ascontiguousarray(inverse.T), target[:rank].copy(), order, squares)
-    unexplained = float(target[rank:] @ target[rank:])
-    return np.concatenate((spare, inside[order])), unexplained + np.concatenate((np.zeros(len(spare)), squares))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
-from stream_bayes.errors import EvidenceError, MergeError, NumericalError, UnlearnError
-from stream_bayes.features import Batch
-from stream_bayes.features.values import Features, IntArray
+from stream_bayes.errors import EvidenceError, MergeError, NumericalError, ParameterError, UnlearnError
+from stream_bayes.features import Batch, Vocabulary
+from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
 from stream_bayes.kernels.linear.noise import RegressionScore, RegressionScores
@@ -25,11 +25,15 @@ from stream_bayes.learners.base.number_predictions import (
     student,
 )
 from stream_bayes.learners.base.regressor import check_target
+from stream_bayes.learners.base.weight_prior import WeightPrior
 from stream_bayes.learners.linear import corrections, information
-from stream_bayes.learners.linear.full import FullGaussian, Setting
-from stream_bayes.learners.linear.weights import WeightPosterior, check_bounds, check_done
+from stream_bayes.learners.linear.diagonal import DiagonalGaussian
+from stream_bayes.learners.linear.full import FirstWeights, FullGaussian, Setting
+from stream_bayes.learners.linear.weights import INTERCEPT, LARGEST, WeightPosterior, check_bounds, check_done
+from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Normal, StudentT
-from stream_bayes.validation import one_of
+from stream_bayes.typing import FloatArray
+from stream_bayes.validation import check_scale, of_kind, one_of
 
 
 class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
@@ -60,6 +64,10 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
     noise_degrees
         How many observations the guess of an unknown noise is worth. A guess ten times too large or too small is soon
         corrected by the data if it is worth few of them.
+    prior
+        The prior of some weights by name, with any mean and any covariance or precision matrix; `prior_precision` is
+        that of the others. It takes a full covariance, and names that are kept (no `buckets`). With unknown noise the
+        covariance is that for noise of `noise_variance`, and grows and shrinks with it.
 
     Notes
     -----
@@ -67,6 +75,8 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
     N(x'm, noise_variance (1 + x'P^-1 x)). With unknown noise, noise_variance becomes the squared scale
     (noise_degrees noise_variance + squares) / (noise_degrees + n) of a t with noise_degrees + n degrees of freedom;
     before the first event each weight is a t with noise_degrees degrees and the squared scale 1 / prior_precision.
+    A prior by names, N(m0, P0^-1) of all weights, makes that P = noise_variance P0 + X'X and P m = noise_variance P0 m0
+    + X'y; squares are then the least |y - Xw|^2 + noise_variance (w - m0)'P0 (w - m0).
     A weight w counts an event w times. A feature that is absent is 0, so one that appears late was 0 before.
 
     Full: merge, unlearn_one and forget are exact; merge and forget cost O(d^3). Diagonal: each event is learned exactly
@@ -94,12 +104,51 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         forgetting: float = 1.0,
         buckets: int | None = None,
         noise_degrees: float = 4.0,
+        prior: WeightPrior | None = None,
     ) -> None:
         super().__init__(buckets)
         self.noise_variance = check_bounds("noise_variance", noise_variance)
         self.noise = one_of(noise, "noise", ("known", "unknown"))
         self.noise_degrees = check_bounds("noise_degrees", noise_degrees)
+        self.prior = prior if prior is None else of_kind(prior, "prior", WeightPrior)
+        if prior is not None and (buckets is not None or covariance != "full"):
+            message = "a prior by names takes names that are kept, buckets=None, and covariance='full'"
+            raise ParameterError(message)
         self._begin(prior_precision, covariance, intercept, forgetting)
+        self._vocabulary.register(self._prior_features())
+
+    def _prior_features(self) -> list[FeatureName]:
+        """The features that the prior names, in the order of their columns."""
+        names = () if self.prior is None else self.prior.names
+        return [name for name in names if not (self.intercept and name == INTERCEPT)]
+
+    def _fresh(self) -> FullGaussian | DiagonalGaussian:
+        if self.prior is None:
+            return super()._fresh()
+        return FullGaussian(self._setting(), self._first_weights(self.prior))
+
+    def _first_weights(self, prior: WeightPrior) -> FirstWeights:
+        """The prior of the constant and of the named features, which are the first weights."""
+        names = [INTERCEPT] * self.intercept + self._prior_features()
+        given = {name: place for place, name in enumerate(prior.names)}
+        mean = np.array([prior.mean[given[name]] if name in given else 0.0 for name in names])
+        precision = self.prior_precision * np.eye(len(names))
+        known = [place for place, name in enumerate(names) if name in given]
+        order = [given[names[place]] for place in known]
+        precision[np.ix_(known, known)] = prior.precision_matrix()[np.ix_(order, order)]
+        scales = self.noise_variance * np.linalg.eigvalsh(precision)
+        check_bounds("precision of the prior in the units of the noise", float(scales.min()))
+        check_bounds("precision of the prior in the units of the noise", float(scales.max()))
+        check_scale("mean of the prior", *mean.tolist(), smallest=0.0, largest=LARGEST)
+        factor = cast(FloatArray, np.ascontiguousarray(np.linalg.cholesky(self.noise_variance * precision).T))
+        return FirstWeights(factor, factor @ mean)
+
+    def _restore(self, arrays: Arrays) -> None:
+        super()._restore(arrays)
+        first = self._prior_features()
+        if isinstance(self._vocabulary, Vocabulary) and self._vocabulary.names[: len(first)] != first:
+            message = "the first features are not those that the prior names"
+            raise ValueError(message)
 
     def _setting(self) -> Setting:
         degrees = math.inf if self.noise == "known" else self.noise_degrees

@@ -36,8 +36,8 @@ def merge(posterior: FullGaussian, other: FullGaussian, columns: IntArray) -> No
     present[columns] += other.vectors[PRESENT, : other.width]
     for row, target in zip(other.upper, other.vectors[Z].tolist(), strict=False):
         posterior.rotate(columns, row, target, 1.0)
-    for column in columns:
-        posterior.rotate(np.array((column,)), np.ones(1), 0.0, -posterior.setting.prior)
+    for part in posterior.prior_rows(columns):
+        posterior.rotate(part.columns, part.row, part.target, -part.weight)
     squares = max(float(posterior.numbers[SQUARES] + other.numbers[SQUARES]), 0.0)
     posterior.numbers[[COUNT, ADDED, SQUARES]] = (count, added, squares)
     posterior.vectors[PRESENT] = present
@@ -56,15 +56,15 @@ def scale(posterior: FullGaussian, factor: float) -> None:
     count = posterior.numbers[COUNT]
     added = posterior.numbers[ADDED]
     present = posterior.vectors[PRESENT].copy()
-    for column in range(posterior.width):
-        posterior.rotate(np.array((column,)), np.ones(1), 0.0, (1.0 - factor) * posterior.setting.prior)
+    for part in posterior.prior_rows(np.arange(posterior.width)):
+        posterior.rotate(part.columns, part.row, part.target, (1.0 - factor) * part.weight)
     posterior.numbers[[COUNT, ADDED]] = (count, added)
     posterior.vectors[PRESENT] = present
 
 
 def empty(posterior: FullGaussian) -> None:
     """Back to the prior, for the weights that there are."""
-    fresh = FullGaussian(posterior.setting)
+    fresh = FullGaussian(posterior.setting, posterior.first)
     fresh.fill(posterior.width)
     posterior.take(fresh)
 
@@ -99,7 +99,7 @@ def _check_squares(
     posterior: FullGaussian, x: FloatArray, present: FloatArray, weight: float, *, nothing_left: bool
 ) -> None:
     diagonal = (posterior.upper**2).sum(axis=0)
-    rest = diagonal - weight * x * x - posterior.setting.prior
+    rest = diagonal - weight * x * x - posterior.prior_diagonal()
     least = SLACK * (diagonal + weight * x * x) + _moved(posterior)
     short = (rest < -least) | (present < -residue(float(posterior.numbers[COUNT])))
     if short.any() or (nothing_left and (rest > least).any()):
@@ -114,6 +114,8 @@ def _moved(posterior: FullGaussian) -> float:
 
 def _take_out(posterior: FullGaussian, x: FloatArray, target: float, weight: float, alone: BoolArray) -> None:
     """Features that only this event has go back to their prior; then it is an event without them."""
+    # One whose prior depends on other weights cannot be left out.
+    alone[: posterior.own_priors] = False
     if alone.any():
         posterior.drop(alone)
         x = np.where(alone, 0.0, x)
@@ -137,10 +139,9 @@ def _left(posterior: FullGaussian, x: FloatArray, target: float, weight: float) 
     it below that, so much less is taken. Refused when the event contradicts the rest by more.
     """
     solved = solve_triangular(posterior.upper, x, trans="T")
-    prior = posterior.setting.prior
     spread = weight * float(solved @ solved)
-    bound = prior / (prior + weight * float(x @ x))
-    rounding = SAFETY * ROUNDING * (len(x) + 1) + spread * _moved(posterior) / prior
+    bound = 1.0 / (1.0 + weight * posterior.prior_spread(x))
+    rounding = SAFETY * ROUNDING * (len(x) + 1) + spread * _moved(posterior) / posterior.least_prior
     remaining = max(1.0 - spread, bound)
     if 1.0 - spread < (1.0 - SLACK) * bound - rounding:
         message = "without it the precision would not be positive definite: was this event learned?"

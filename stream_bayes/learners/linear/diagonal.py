@@ -10,6 +10,7 @@ from stream_bayes.kernels.linear.diagonal import fold_diagonal, predict_diagonal
 from stream_bayes.kernels.linear.full import DISCOUNT, TOTALS, WIDTH
 from stream_bayes.kernels.linear.logistic import fold_logistic_diagonal
 from stream_bayes.kernels.linear.noise import RegressionScores
+from stream_bayes.kernels.linear.robust import HeavyNoise, fold_robust_diagonal
 from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.linear.full import MOST, Setting, check_totals
 from stream_bayes.persistence.snapshot import Arrays
@@ -59,6 +60,15 @@ class DiagonalGaussian:
         """Score each row, then learn its label; False, and nothing done, when numbers would not be finite."""
         before = self._before(rows, rows.labels >= 0)
         done = fold_logistic_diagonal(rows, score, self.cells, self.numbers, joint)
+        self._restore_unless(done, *before)
+        return done
+
+    def fold_robust(
+        self, rows: TargetRows, noise: HeavyNoise, lines: tuple[FloatArray, FloatArray], *, score: bool
+    ) -> bool:
+        """Score each row into means and variances of the line, then learn it; False, and nothing done, as `fold`."""
+        before = self._before(rows, np.isfinite(rows.targets))
+        done = fold_robust_diagonal(rows, score, noise, self.cells, self.numbers, *lines)
         self._restore_unless(done, *before)
         return done
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ from stream_bayes.kernels.linear.full import (
     NUMBERS,
     PRESENT,
     PRIOR,
+    PRIOR_MEAN,
+    PRIOR_PRECISION,
     PRIOR_SHARE,
     SMALLEST_DISCOUNT,
     SQUARES,
@@ -33,6 +36,7 @@ from stream_bayes.kernels.linear.full import (
 )
 from stream_bayes.kernels.linear.logistic import fold_logistic_full
 from stream_bayes.kernels.linear.noise import RegressionScores
+from stream_bayes.kernels.linear.robust import HeavyNoise, fold_robust_full
 from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER
 from stream_bayes.persistence.snapshot import Arrays
@@ -63,6 +67,36 @@ class Setting(NamedTuple):
         return numbers
 
 
+class PriorRow(NamedTuple):
+    """A part of the prior, as an event that adds it to the posterior: weight (target - row'w)^2."""
+
+    columns: IntArray
+    row: FloatArray
+    target: float
+    weight: float
+
+
+class FirstWeights(NamedTuple):
+    """The prior of the first weights, where they have one of their own: precision R'R over that of the noise."""
+
+    factor: FloatArray
+    """R, upper triangular."""
+    z: FloatArray
+    """R times the mean."""
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The covariance matrix, over the variance of the noise."""
+        inverse: FloatArray = solve_triangular(self.factor, np.eye(len(self.z)))
+        covariance: FloatArray = inverse @ inverse.T
+        return covariance
+
+    @property
+    def least(self) -> float:
+        """The smallest eigenvalue of the precision matrix."""
+        return float(np.linalg.svd(self.factor, compute_uv=False).min()) ** 2
+
+
 class FullGaussian:
     """Weights ~ N(m, noise variance x P^-1), P = prior I + X'X with one factor for all of it.
 
@@ -75,11 +109,20 @@ class FullGaussian:
     added, which says how far rounding may have moved P.
     """
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, first: FirstWeights | None = None) -> None:
         self.setting = setting
+        self.first = first
+        self.least_prior = setting.prior if first is None else min(setting.prior, first.least)
         self.factor = np.zeros((0, 0))
         self.vectors = np.zeros((VECTORS, 0))
         self.numbers = setting.numbers()
+        if first is not None:
+            own = len(first.z)
+            self.fill(own)
+            self.factor[:own, :own] = first.factor
+            self.vectors[Z, :own] = first.z
+            self.vectors[PRIOR_PRECISION, :own] = 1.0 / np.diag(first.covariance)
+            self.vectors[PRIOR_MEAN, :own] = solve_triangular(first.factor, first.z)
 
     @property
     def width(self) -> int:
@@ -98,6 +141,7 @@ class FullGaussian:
             room = max(size, 2 * self.vectors.shape[1], SMALLEST_ROOM)
             factor = padded(self.factor, (room, room))
             vectors = padded(self.vectors, (VECTORS, room))
+            vectors[PRIOR_PRECISION, self.vectors.shape[1] :] = self.setting.prior
             self.factor = factor
             self.vectors = vectors
 
@@ -126,6 +170,13 @@ class FullGaussian:
         fold_logistic_full(rows, score, self.factor, self.vectors, self.numbers, joint)
         return True
 
+    def fold_robust(
+        self, rows: TargetRows, noise: HeavyNoise, lines: tuple[FloatArray, FloatArray], *, score: bool
+    ) -> bool:
+        """Score each row into means and variances of the line, then learn it. It cannot fail, as `fold`."""
+        fold_robust_full(rows, score, noise, self.factor, self.vectors, self.numbers, *lines)
+        return True
+
     def means(self) -> FloatArray:
         """The mean of every weight."""
         # The square root of the discount, which both lack, cancels.
@@ -148,10 +199,46 @@ class FullGaussian:
         """The logarithm of the determinant of P."""
         return 2.0 * float(np.log(np.diag(self.upper)).sum())
 
+    @property
+    def own_priors(self) -> int:
+        """How many of the first weights have a prior of their own."""
+        return 0 if self.first is None else len(self.first.z)
+
+    def prior_rows(self, columns: IntArray) -> Iterator[PriorRow]:
+        """The prior of some weights as rows; those with a prior of their own must all be among them."""
+        own = self.own_priors
+        if self.first is not None:
+            for place, (row, target) in enumerate(zip(self.first.factor, self.first.z.tolist(), strict=True)):
+                yield PriorRow(np.arange(place, own), row[place:], target, 1.0)
+        for column in columns[columns >= own]:
+            yield PriorRow(np.array((column,)), np.ones(1), 0.0, self.setting.prior)
+
+    def prior_diagonal(self) -> FloatArray:
+        """The diagonal of the prior of P."""
+        diagonal = np.full(self.width, self.setting.prior)
+        if self.first is not None:
+            diagonal[: self.own_priors] = (self.first.factor**2).sum(axis=0)
+        return diagonal
+
+    def prior_spread(self, x: FloatArray) -> float:
+        """x'P^-1 x before any event."""
+        own = self.own_priors
+        spread = float(x[own:] @ x[own:]) / self.setting.prior
+        if self.first is not None:
+            solved = solve_triangular(self.first.factor, x[:own], trans="T")
+            spread += float(solved @ solved)
+        return spread
+
+    def prior_log_determinant(self) -> float:
+        """The logarithm of the determinant of the prior of P."""
+        rest = (self.width - self.own_priors) * float(np.log(self.setting.prior))
+        return rest if self.first is None else rest + 2.0 * float(np.log(np.diag(self.first.factor)).sum())
+
     def drop(self, which: BoolArray) -> None:
         """Drop the evidence of these features, as if no event had had them, and make the factor triangular again.
 
-        No digits of the other columns are lost, however large the dropped ones were.
+        They must have no prior of their own. No digits of the other columns are lost, however large the dropped ones
+        were.
         """
         width = self.width
         kept = np.flatnonzero(~which)
@@ -166,7 +253,7 @@ class FullGaussian:
 
     def copy(self) -> FullGaussian:
         """A copy that shares no array with this one."""
-        twin = FullGaussian(self.setting)
+        twin = FullGaussian(self.setting, self.first)
         twin.factor = self.factor.copy()
         twin.vectors = self.vectors.copy()
         twin.numbers = self.numbers.copy()
@@ -186,7 +273,7 @@ class FullGaussian:
         """Whether factor and vectors are bounded numbers, and the factor is one of a positive definite matrix."""
         factor = self.factor[: self.width, : self.width]
         bounded = all((np.abs(array) <= MOST).all() for array in (factor, self.vectors[[Z, PRESENT], : self.width]))
-        return bounded and bool((np.diag(factor) >= 1e-5 * np.sqrt(self.setting.prior)).all())
+        return bounded and bool((np.diag(factor) >= 1e-5 * np.sqrt(self.least_prior)).all())
 
     def arrays(self) -> Arrays:
         """The posterior as arrays, the triangle without its zeros."""
@@ -214,6 +301,9 @@ class FullGaussian:
             message = "factor, z, present and totals must be finite float64"
             raise ValueError(message)
         check_totals(totals, width, largest, self.setting.forgetting)
+        if width < self.own_priors:
+            message = "there are fewer weights than the prior names"
+            raise ValueError(message)
         self.reserve(width)
         self.factor[np.triu_indices(width)[0], np.triu_indices(width)[1]] = factor
         self.vectors[[Z, PRESENT], :width] = (z, present)

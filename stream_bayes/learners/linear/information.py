@@ -55,15 +55,16 @@ def gain(spread: float, degrees: float) -> float:
 def log_evidence(posterior: FullGaussian) -> float:
     """The logarithm of the marginal likelihood of everything learned, in closed form.
 
-    Known noise: N(y; 0, noise (I + X X' / prior)), its determinant and quadratic form from P and the squares left.
+    Known noise: N(y; X m, noise (I + X X' / prior)) with m the prior mean, its determinant and quadratic form from P
+    and the squares left.
     Unknown: the multivariate t that the inverse gamma makes of it.
     """
-    prior = posterior.setting.prior
     variance = posterior.setting.noise_variance
     degrees = posterior.setting.noise_degrees
     count = float(posterior.numbers[COUNT])
     squares = float(posterior.numbers[SQUARES])
-    volume = 0.5 * (posterior.width * math.log(prior) - posterior.log_determinant() - count * math.log(2.0 * math.pi))
+    shrunk = posterior.prior_log_determinant() - posterior.log_determinant()
+    volume = 0.5 * (shrunk - count * math.log(2.0 * math.pi))
     if degrees == math.inf:
         return volume - 0.5 * (count * math.log(variance) + squares / variance)
     return volume + log_marginal(degrees, count, variance, squares)
