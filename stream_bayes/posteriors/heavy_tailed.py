@@ -138,9 +138,9 @@ class HeavyTailed(ScalarPosterior, _HeavyTailedFields):
         """The target with half of the probability on each side: the mean of the line."""
         return self.mean
 
-    def sample(self, generator: np.random.Generator, size: int = 1) -> FloatArray:
+    def sample(self, size: int = 1, generator: np.random.Generator | None = None) -> FloatArray:
         """Return `size` draws."""
-        generator, size = check_draws(generator, size)
+        size, generator = check_draws(size, generator)
         line = generator.normal(self.mean, math.sqrt(self.epistemic_variance), size)
         if self.noise == "laplace":
             return line + generator.laplace(0.0, self.noise_scale, size)
@@ -157,18 +157,25 @@ class HeavyTailed(ScalarPosterior, _HeavyTailedFields):
         density: FloatArray = logsumexp(parts, axis=-1)
         return density
 
-    def _cdf(self, x: float) -> float:
+    def _cdf(self, x: FloatArray) -> FloatArray:
         mixture = self._mixture()
         deviations = np.sqrt(self.epistemic_variance + mixture.variances)
-        return float(np.exp(logsumexp(mixture.log_probabilities + log_ndtr((x - self.mean) / deviations))))
+        parts = mixture.log_probabilities + log_ndtr((x[..., None] - self.mean) / deviations)
+        below: FloatArray = np.exp(logsumexp(parts, axis=-1))
+        return below
 
-    def _lower(self, tail: float) -> float:
-        return self.mean - self._distance(tail)
+    def _lower(self, tail: FloatArray) -> FloatArray:
+        return self.mean - self._distances(tail)
 
-    def _upper(self, tail: float) -> float:
-        return self.mean + self._distance(tail)
+    def _upper(self, tail: FloatArray) -> FloatArray:
+        return self.mean + self._distances(tail)
 
-    def _distance(self, tail: float) -> float:
-        if tail > 0.5:
-            return -self._distance(1.0 - tail)
-        return float(self._mixture().tail_distance(tail, np.array((self.epistemic_variance,)))[0])
+    def _distances(self, tails: FloatArray) -> FloatArray:
+        """How far from the mean each probability lies beyond; below 0 for more than a half."""
+        mixture = self._mixture()
+        spread = np.array((self.epistemic_variance,))
+        found = [
+            float(mixture.tail_distance(min(tail, 1.0 - tail), spread)[0]) * (1.0 if tail <= 0.5 else -1.0)
+            for tail in tails.ravel().tolist()
+        ]
+        return np.array(found, dtype=np.float64).reshape(tails.shape)

@@ -216,7 +216,7 @@ def test_predictions_are_the_line_and_the_noise_together(noise: str, variance: f
 
 def test_draws_are_of_the_prediction() -> None:
     for prediction in (HeavyTailed(1.0, 0.3, "laplace", 0.6), HeavyTailed(1.0, 0.3, "student-t", 0.6, 5.0)):
-        draws = prediction.sample(np.random.default_rng(2), 4000)
+        draws = prediction.sample(4000, np.random.default_rng(2))
         assert stats.kstest(draws, np.vectorize(prediction.cdf)).pvalue > 0.01
         assert draws.var() == pytest.approx(prediction.variance, rel=0.15)
 
