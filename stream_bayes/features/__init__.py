@@ -1,6 +1,7 @@
 """Features: dicts of features become rows of columns and values.
 
 batch        Batch: events as a sparse matrix in CSR form
+frames       Table: data frames of pandas, polars and pyarrow, and numpy arrays
 vocabulary   columns of feature names, exact or hashed
 hashing      hash_words: texts as counts of hashed words
 values       types and checks of feature values
@@ -15,18 +16,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_bayes.features.batch import Batch, Names
+    from stream_bayes.features.frames import Table, series_values
     from stream_bayes.features.hashing import hash_words
     from stream_bayes.features.vocabulary import HashedVocabulary, Vocabulary, open_vocabulary
 
-__all__ = ["Batch", "HashedVocabulary", "Names", "Vocabulary", "hash_words", "open_vocabulary"]
+__all__ = [
+    "Batch",
+    "HashedVocabulary",
+    "Names",
+    "Table",
+    "Vocabulary",
+    "hash_words",
+    "open_vocabulary",
+    "series_values",
+]
 
 _MODULES = {
     "Batch": "batch",
     "HashedVocabulary": "vocabulary",
     "Names": "batch",
+    "Table": "frames",
     "Vocabulary": "vocabulary",
     "hash_words": "hashing",
     "open_vocabulary": "vocabulary",
+    "series_values": "frames",
 }
 
 

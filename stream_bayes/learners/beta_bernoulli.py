@@ -25,7 +25,7 @@ from stream_bayes.kernels.common.special import log_gamma_slopes
 from stream_bayes.kernels.naive_bayes.beta_bernoulli import KeyRows, fold_keys
 from stream_bayes.learners.base.arrays import with_room
 from stream_bayes.learners.base.classifier import Classifier, Prepared
-from stream_bayes.learners.base.input_checks import check_events
+from stream_bayes.learners.base.input_checks import Events, check_events, table_of
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
@@ -111,7 +111,7 @@ class BetaBernoulli(Classifier, Additive):
         """The probabilities with their variance, exact from the Beta posterior."""
         return self._predict([self._key(x)]).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Events) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._keys(events))
 
@@ -122,11 +122,14 @@ class BetaBernoulli(Classifier, Additive):
         weight = check_weight(w)
         self._run([key], np.array((outcome if weight else -1,)), np.array((weight,)))
 
-    def batch(self, events: Iterable[Features]) -> Batch:
+    def batch(self, events: Events) -> Batch:
         """Events as a batch of categories, of the one feature that is looked at."""
-        return Batch.from_categories(self._own(x) for x in events)
+        table = table_of(events)
+        if table is not None:
+            return table.category_batch([] if self.on is None else [self.on])
+        return Batch.from_categories(self._own(x) for x in check_events(events))
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         keys = self._keys(events)
         labels, weights = check_batch(len(keys), y, w)
@@ -210,8 +213,8 @@ class BetaBernoulli(Classifier, Additive):
     def _own(self, x: Features) -> Features:
         return {self.on: x[self.on]} if self.on in require_mapping(x) else {}
 
-    def _keys(self, events: Batch | Iterable[Features]) -> list[Key]:
-        return keys_of(events if isinstance(events, Batch) else self.batch(check_events(events)), self.on)
+    def _keys(self, events: Batch | Events) -> list[Key]:
+        return keys_of(events if isinstance(events, Batch) else self.batch(events), self.on)
 
     def _check_kinds(self, keys: Iterable[Key], outcomes: Iterable[int]) -> None:
         kind = self._kind

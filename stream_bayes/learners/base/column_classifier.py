@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Labels, Many, check_batch, check_classes, check_label, check_weight
 from stream_bayes.posteriors import LabelPredictive
@@ -42,7 +43,7 @@ class ColumnClassifier(ColumnLearner, Classifier):
         """The probabilities with their variance, from mean and variance of the latent log-odds."""
         return self._predict(self._one(x)).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Events) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._as_batch(events))
 
@@ -53,12 +54,12 @@ class ColumnClassifier(ColumnLearner, Classifier):
         weight = check_weight(w)
         self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
 
-    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+    def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose label is not None in one compiled pass, without predicting any."""
-        batch = self._as_batch(events)
+        batch = self._as_batch(X)
         self._learn(batch, *check_batch(len(batch), y, w), score=False)
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
         joint = self._learn(batch, *check_batch(len(batch), y, w), score=True)
