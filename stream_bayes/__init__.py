@@ -14,6 +14,7 @@ learners           naive Bayes, linear and gradient learners, fusion
 learner_registry   learner classes by name
 mail               parser, features, rendering and the spam filter
 active             active learning: which labels to request
+sklearn            adapters for scikit-learn
 events             event classes and their codec
 records            records, partitions and places in a log
 eventlog           logs: in memory, SQLite, Kafka

@@ -61,7 +61,7 @@ class _Numbering(dict[FeatureName, int]):
 class Batch:
     """Events in order, each a run of (column, value) pairs; no column stands twice in a row.
 
-    Made by `from_dicts`, `from_categories`, `from_matrix`, `from_arrays` or by a learner's `batch` of a data frame, which
+    Made by `from_dicts`, `from_categories`, `from_matrix`, `from_arrays` or a learner's `batch` of a data frame, which
     check what they are given; the constructor does not. A batch knows its own names and no learner: the same one can be
     given to several learners, and each finds its own columns for the names.
 

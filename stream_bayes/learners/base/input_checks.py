@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from stream_bayes import features
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch, Names
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.features.vocabulary import refuse_change
-from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.typing import BoolArray, FloatArray, SupportsArray
 
 if TYPE_CHECKING:
     from stream_bayes.features import Table
-
-
-class SupportsArray(Protocol):
-    """A data frame, a series or an array."""
-
-    def __array__(self) -> Any:
-        """Return its values."""
 
 
 Events = Iterable[Features] | SupportsArray

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_bayes import features
 from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import IntArray, plain
-from stream_bayes.typing import FloatArray
+from stream_bayes.typing import FloatArray, SupportsArray
 from stream_bayes.validation import non_negative
 
 Label = str | bool | int
@@ -22,7 +21,7 @@ Label = str | bool | int
 LARGEST_LABEL = 2**63
 LARGEST_WEIGHT = 1e12
 
-Many = Sequence[Any] | NDArray[Any]
+Many = Sequence[Any] | SupportsArray
 """Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
 _LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 

@@ -24,8 +24,9 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.mail.decode import LONGEST_NAME, MAX_RAW, NAME
 from stream_bayes.kernels.mail.features import VIEWS, Scratch, Shape, new_scratch, read_mail, read_mails
 from stream_bayes.kernels.mail.tokens import Buckets
-from stream_bayes.learners.base.input_checks import SupportsArray, table_of
+from stream_bayes.learners.base.input_checks import table_of
 from stream_bayes.mail.parse.parsed_mail import decode_sections, message_bytes
+from stream_bayes.typing import SupportsArray
 
 Mail = bytes | bytearray | str | Mapping[Any, Any] | Message
 """A message in any form that is accepted."""

@@ -30,7 +30,7 @@ NAMES = ("a", "b", "c", "e")
 OF_NUMBERS = [name for name, learner in LEARNERS.items() if not isinstance(learner, SpamFilter)]
 
 
-def rows(learner: Any, *, complete: bool = False) -> tuple[list[dict[str, Any]], list[Any]]:
+def rows(learner: Any, *, complete: bool = False) -> tuple[list[dict[Any, Any]], list[Any]]:
     stream = [({name: x[name] for name in NAMES if name in x}, y) for x, y in events(learner)]
     if complete:
         stream = [({"a": 1.0, "b": 2.0, "c": True, "e": 0.0} | x, y) for x, y in stream]
@@ -70,7 +70,7 @@ def test_a_frame_is_predicted_as_its_rows(name: str) -> None:
     """A series or a frame of the same library, with the index of a pandas frame."""
     learner = LEARNERS[name]
     xs, ys = rows(learner)
-    model = taught(learner, list(zip(xs, ys, strict=True)))
+    model: Any = taught(learner, list(zip(xs, ys, strict=True)))
     frame = pandas_frame(xs)
     series = model.predict_many(X=frame)
     assert isinstance(series, pd.Series)
@@ -207,7 +207,8 @@ def test_a_pipeline_of_river_learns_and_predicts_frames() -> None:
             model.learn_many(frame[part], labels[part])
         assert isinstance(model[-1], base.MiniBatchClassifier)
         assert (model.predict_many(frame) == labels).mean() > 0.9
-        first = model.predict_proba_one(dict(zip("abc", matrix[0].tolist(), strict=True)))
+        event: dict[Any, Any] = dict(zip("abc", matrix[0].tolist(), strict=True))
+        first = model.predict_proba_one(event)
         assert model.predict_proba_many(frame[:1]).to_dict("records")[0] == pytest.approx(first, rel=1e-12)
     line = compose.Select("a", "b") | BayesianLinearRegression()
     line.learn_many(frame, pd.Series(3.0 * matrix[:, 0]))
