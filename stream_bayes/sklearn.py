@@ -122,7 +122,7 @@ class ClassifierAdapter(ClassifierMixin, LearnerAdapter):  # type: ignore[misc]
     >>> model.fit([[1.0], [1.2], [3.1]], ["a", "a", "b"]).predict([[1.1], [2.9]])
     array(['a', 'b'], dtype='<U1')
     >>> model.partial_fit([[6.0], [6.3]], ["c", "c"]).predict_proba([[6.1]]).round(2)
-    array([[0.01, 0.05, 0.95]])
+    array([[0.  , 0.05, 0.94]])
     """
 
     def __init__(self, learner: Classifier | None = None) -> None:
@@ -235,7 +235,7 @@ class RegressorAdapter(RegressorMixin, LearnerAdapter):  # type: ignore[misc]
     >>> model = RegressorAdapter(BayesianLinearRegression(prior_precision=0.1, noise_variance=0.04))
     >>> mean, std = model.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.1]).predict([[3.0]], return_std=True)
     >>> mean.round(2), std.round(2)
-    (array([7.11]), array([0.36]))
+    (array([7.13]), array([0.36]))
     """
 
     def __init__(self, learner: Regressor | None = None) -> None:

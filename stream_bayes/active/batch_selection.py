@@ -69,7 +69,6 @@ def _has_joint_posterior(learner: BayesianLogisticRegression, xs: Sequence[Any])
 def _select_greedily(learner: BayesianLogisticRegression, xs: Sequence[Any], count: int, strategy: str) -> list[int]:
     """In units in which the covariance of the weights is I, it becomes I - sum of t t' over the rows t of `updates`."""
     mean, whitened = _whitened(learner, xs)
-    assert learner.classes is not None
     variance = np.einsum("ij,ij->i", whitened, whitened)
     chosen: list[int] = []
     updates = np.empty((count, whitened.shape[1]))
@@ -77,7 +76,7 @@ def _select_greedily(learner: BayesianLogisticRegression, xs: Sequence[Any], cou
         variance = np.maximum(variance, _LEAST_VARIANCE)
         k = 1.0 / np.sqrt(1.0 + math.pi * variance / 8.0)
         table = both_probabilities(k * mean)
-        predictions = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
+        predictions = LabelPredictions((False, True), table, np.abs(k * mean), np.abs(mean), variance)
         row_scores = scores(strategy, predictions.uncertainties())
         row_scores[chosen] = -1.0
         best = int(row_scores.argmax())

@@ -27,8 +27,9 @@ from stream_bayes.learners.base.arrays import with_room
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.input_checks import Events, check_events, table_of
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label, check_weight
+from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
+from stream_bayes.learners.base.two_labels import TwoLabels
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, LabelPredictive
 from stream_bayes.typing import BoolArray, FloatArray
@@ -83,7 +84,7 @@ class BetaBernoulli(Classifier, Additive):
         self.on = check_on(on)
         self.prior = of_kind(prior, "prior", Beta)
         check_scale("prior", *prior)
-        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self.classes = self._labels.pair.labels
         self.capacity = capacity
         # The slot of each key, in the order they last learned: the first is the next to be dropped. Slots that
         # unlearning has emptied wait in `_free`.

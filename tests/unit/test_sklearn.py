@@ -107,7 +107,7 @@ def test_labels_may_come_later(kind: Any) -> None:
     assert model.predict_proba(x[:2]).tolist() == [[1.0], [1.0]]
     model.partial_fit(x, names)
     assert model.classes_.tolist() == ["down", "up"]
-    assert model.score(x, names) > 0.9
+    assert model.score(x, names) > 0.85
     assert model.predict_proba(x).sum(axis=1) == pytest.approx(1.0)
 
 

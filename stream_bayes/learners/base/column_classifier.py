@@ -62,13 +62,18 @@ class ColumnClassifier(ColumnLearner, Classifier):
     def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
-        joint = self._learn(batch, *check_batch(len(batch), y, w), score=True)
-        return LabelPredictions.from_joint(tuple(self._labels), joint)
+        labels, weights = check_batch(len(batch), y, w)
+        before = self._labels.mark()
+        return self._predictions(self._learn(batch, labels, weights, score=True), before, labels)
 
     def _predict(self, batch: Batch) -> LabelPredictions:
         labels = np.full(len(batch), -1, dtype=np.int64)
         rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
-        return LabelPredictions.from_joint(tuple(self._labels), self._run(batch, rows, score=True))
+        return self._predictions(self._run(batch, rows, score=True), self._labels.mark(), ())
+
+    def _predictions(self, joint: Joint, before: Any, labels: Sequence[Label | None]) -> LabelPredictions:
+        """The predictions of rows that had these labels, from their scores; `before` marks the labels known before."""
+        return LabelPredictions.from_joint(tuple(self._labels), joint)
 
     def _learn(self, batch: Batch, y: Sequence[Label | None], weights: FloatArray, *, score: bool) -> Joint:
         found, labels, new_labels = self._look_up(batch, y)
@@ -96,7 +101,8 @@ class ColumnClassifier(ColumnLearner, Classifier):
         self._look_up(self._as_batch(events), y)
 
     def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
-        take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, len(self._labels))
+        before = self._labels.mark()
+        take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, before)
         found, labels, new_labels = self._look_up(events, y)
         try:
             with self._all_or_nothing():
@@ -104,31 +110,31 @@ class ColumnClassifier(ColumnLearner, Classifier):
         except BaseException:
             take_back()
             raise
-        return Prepared(partial(self._learn_prepared, events, rows, take_back), take_back)
+        run = partial(self._run_prepared, events, rows, take_back)
+        return Prepared(lambda: self._predictions(run(), before, y), take_back)
 
-    def _learn_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> LabelPredictions:
+    def _run_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> Joint:
         try:
             with self._all_or_nothing():
-                joint = self._run(batch, rows, score=True)
+                return self._run(batch, rows, score=True)
         except StreamBayesError:
             take_back()
             raise
-        return LabelPredictions.from_joint(tuple(self._labels), joint)
 
-    def _drop(self, names: int, texts: Set[FeatureName], labels: int) -> None:
-        """Keep only the first names and labels; nothing was learned of the others."""
+    def _drop(self, names: int, texts: Set[FeatureName], labels: Any) -> None:
+        """Keep only the first names, and the labels up to a mark; nothing was learned of the others."""
         self._drop_names(names, texts)
-        self._labels.truncate(labels)
+        self._labels.reset(labels)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Context that unregisters new names and labels when there is no memory for them."""
-        labels = len(self._labels)
+        labels = self._labels.mark()
         try:
             with super()._all_or_nothing():
                 yield
         except (EvidenceError, NumericalError):
-            self._labels.truncate(labels)
+            self._labels.reset(labels)
             raise
 
     def _run(self, batch: Batch, rows: Rows, *, score: bool) -> Joint:

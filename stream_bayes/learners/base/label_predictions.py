@@ -133,7 +133,7 @@ class LabelPredictions:
             # A label without a rival has probability 1 by default, and nothing is known of what else may come.
             return LabelPredictive(probabilities, Beta(1.0, 1.0))
         if self.counts is not None:
-            top = int(self.probabilities[row].argmax())
+            top = int(np.argmax(list(probabilities.values())))
             return LabelPredictive(probabilities, Beta(self.counts[row, top], self.counts[row, 1 - top]))
         mean = max(min(float(self.latent_mean[row]), CERTAIN), -CERTAIN)
         variance = min(float(self.latent_variance[row]), CLUELESS)

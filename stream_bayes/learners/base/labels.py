@@ -82,13 +82,17 @@ class Labels:
         known = self._codes.copy()
         listed = list(labels)
         # Each different label is checked once: a million rows have few.
-        codes = {label: -1 if label is None else _code_in(known, label) for label in _distinct(listed)}
+        codes = {label: -1 if label is None else _code_in(known, label) for label in distinct(listed)}
         numbers = np.fromiter(map(codes.__getitem__, listed), np.int64, len(listed))
         return numbers, list(known)[len(self._codes) :]
 
-    def truncate(self, count: int) -> None:
-        """Keep only the first labels."""
-        self._codes = dict(list(self._codes.items())[:count])
+    def mark(self) -> Any:
+        """What `reset` needs to forget the labels that are registered from now on."""
+        return len(self._codes)
+
+    def reset(self, mark: Any) -> None:
+        """Forget the labels that were registered since the mark was taken."""
+        self._codes = dict(list(self._codes.items())[:mark])
 
     def register(self, labels: Iterable[Label]) -> None:
         """Append labels that are new."""
@@ -96,7 +100,8 @@ class Labels:
             self._codes.setdefault(label, len(self._codes))
 
 
-def _distinct(labels: list[Any]) -> Iterable[Any]:
+def distinct(labels: list[Any]) -> Iterable[Any]:
+    """The different labels in the order they come; refuses what is no label."""
     try:
         return dict.fromkeys(labels)
     except TypeError:
@@ -108,25 +113,6 @@ def _distinct(labels: list[Any]) -> Iterable[Any]:
 
 def _code_in(known: dict[Label, int], label: Any) -> int:
     return known.setdefault(check_label(label), len(known))
-
-
-class TwoLabels(Labels):
-    """The two labels that were declared, and no others."""
-
-    def __init__(self, declared: Sequence[Any]) -> None:
-        super().__init__(declared)
-        if len(self) != 2:
-            message = f"classes must be two different labels; got {shown(declared)}"
-            raise ParameterError(message)
-
-    def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
-        """The codes of many labels (None: -1)."""
-        codes, new = super().codes(labels)
-        if new:
-            first, second = self
-            message = f"label {new[0]!r} is neither {first!r} nor {second!r}: declare the two by classes=(..., ...)"
-            raise InputError(message)
-        return codes, new
 
 
 def check_weight(w: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from stream_bayes.kernels.fusion.combination import fold_evidence, fold_stack, m
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
+from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label
+from stream_bayes.learners.base.two_labels import TwoLabels
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.members import MemberPredictions, Members, check_learners
 from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord
@@ -102,7 +103,7 @@ class LogOddsFusion(Classifier):
         classes: tuple[Label, Label] = (False, True),
     ) -> None:
         self._labels = TwoLabels(classes)
-        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self.classes = self._labels.pair.labels
         # Also what makes `clone` carry no data: whatever learners it is given, a constructor keeps none of theirs.
         self.learners = check_learners(learners, self.classes)
         self.method = one_of(method, "method", ("stacking", "averaging"))

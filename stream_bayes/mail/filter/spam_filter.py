@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from stream_bayes.kernels.mail.fold import fold_mails
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.label_predictions import both_probabilities
-from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
+from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label
 from stream_bayes.learners.base.named_posterior import NamedPosterior
+from stream_bayes.learners.base.two_labels import TwoLabels
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, Mails, read_batch
 from stream_bayes.mail.filter import composition, evidence
@@ -108,7 +109,7 @@ class SpamFilter(Classifier):
         classes: tuple[Label, Label] = ("ham", "spam"),
     ) -> None:
         self._labels = TwoLabels(classes)
-        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self.classes = self._labels.pair.labels
         self.members = composition.check_members(members)
         self.external_members = check_external_members(external_members)
         self.buckets = composition.check_buckets(buckets)
