@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from stream_bayes.learners import PoissonRegression as PoissonRegression
     from stream_bayes.learners import Reliability as Reliability
     from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
+    from stream_bayes.learners import load as load
     from stream_bayes.mail.filter import ExternalMember as ExternalMember
     from stream_bayes.mail.filter import MailPredictions as MailPredictions
     from stream_bayes.mail.filter import SpamFilter as SpamFilter
@@ -121,6 +122,7 @@ _HOMES = {
     "StudentT": "posteriors",
     "Worker": "runtime",
     "hash_words": "features",
+    "load": "learners",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are the keys above

@@ -176,7 +176,7 @@ class Engine:
                 labels.append(planned.label)
                 has_predictions = has_predictions or planned.action == "predict"
         if has_predictions:
-            return self.model.test_then_train(contents, labels, self.selector.strategy)
+            return self.model.test_then_train(contents, labels, self.selector.scoring)
         if contents:
             self.model.learn(contents, labels)
         return None

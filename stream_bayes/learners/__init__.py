@@ -14,7 +14,7 @@ snapshots and settings find it.
 """
 
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.learner import Additive, Learner, LearnerState
+from stream_bayes.learners.base.learner import Additive, Learner, LearnerState, load
 from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.discriminant import GaussianDiscriminant
@@ -45,4 +45,5 @@ __all__ = [
     "PoissonRegression",
     "Reliability",
     "SoftmaxRegression",
+    "load",
 ]

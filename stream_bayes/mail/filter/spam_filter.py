@@ -220,6 +220,10 @@ class SpamFilter(Classifier):
         """Mails as their features."""
         return read_batch(events, self._shape)
 
+    def learn_many(self, X: Batch | Mails, y: Many, w: Many | None = None) -> None:
+        """Learn each mail whose label is not None."""
+        self.test_then_train(X, y, w)
+
     def test_then_train(self, events: Batch | Mails, y: Many, w: Many | None = None) -> MailPredictions:
         """Predict each mail, then learn it if its label is not None, in one compiled pass."""
         batch = self._as_batch(events)

@@ -52,7 +52,7 @@ def message_bytes(message: Message) -> bytes:
     """
     try:
         return message.as_bytes()
-    except (LookupError, TypeError, UnicodeError, ValueError, MessageError) as problem:
+    except (AttributeError, LookupError, TypeError, ValueError, MessageError) as problem:
         text = f"this {type(message).__name__} cannot be written as bytes ({problem}): give the bytes it was read from"
         raise InputError(text) from problem
 

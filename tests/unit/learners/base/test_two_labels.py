@@ -95,7 +95,7 @@ def test_a_third_label_is_refused_and_changes_nothing(learner: Any) -> None:
     stream = [({"a": 1.0}, "ham"), ({"a": -1.0}, "spam")]
     model = taught(learner, stream)
     before = frozen(model)
-    with pytest.raises(InputError, match="'eggs' is neither 'ham' nor 'spam'.*SoftmaxRegression"):
+    with pytest.raises(InputError, match=r"'eggs' is neither 'ham' nor 'spam'.*SoftmaxRegression"):
         model.learn_one({"new": 1.0}, "eggs")
     with pytest.raises(InputError, match="'eggs'"):
         model.test_then_train(events(3), ["ham", "spam", "eggs"])
