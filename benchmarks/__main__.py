@@ -18,6 +18,8 @@ BENCHMARKS = (
     "naive_bayes",
     "linear",
     "logistic",
+    "data_frames",
+    "river_datasets",
     "mail",
     "active",
     "few_labels",

@@ -47,6 +47,10 @@ class Table(ABC):
         """The values of the column at this place as Python's own, None where one is missing."""
 
     @abstractmethod
+    def array(self, place: int) -> NDArray[Any] | None:
+        """The column at this place if it holds numbers or booleans and none is missing."""
+
+    @abstractmethod
     def matrix(self) -> FloatArray | None:
         """The values by rows, NaN where one is missing; None if a column is not of numbers or booleans."""
 
@@ -65,6 +69,15 @@ class Table(ABC):
             pairs = ((name, column[row]) for name, column in zip(self.names, columns, strict=True))
             yield {name: value for name, value in pairs if value is not None}
 
+    def _cells(self, place: int, names: Names) -> IntArray:
+        """The number of the category of each value of a column, -1 where one is missing."""
+        array = self.array(place)
+        if array is None:
+            return _numbered_cells(self.names[place], self.values(place), names)
+        # A search among the different numbers takes a tenth of the time of looking each up in a dict.
+        distinct = np.unique(array)
+        return _numbered_cells(self.names[place], distinct.tolist(), names)[np.searchsorted(distinct, array)]
+
     def numeric_batch(self) -> Batch | None:
         """The rows as a batch of numbers; None if a column holds something else, such as texts."""
         matrix = self.matrix()
@@ -76,7 +89,7 @@ class Table(ABC):
         places = [place for place, name in enumerate(self.names) if features is None or name in features]
         cells = np.empty((len(self), len(places)), dtype=np.int64)
         for column, place in enumerate(places):
-            cells[:, column] = _numbered_cells(self.names[place], self.values(place), names)
+            cells[:, column] = self._cells(place, names)
         known = cells >= 0
         starts = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(known.sum(axis=1), out=starts[1:])
@@ -98,6 +111,13 @@ class FrameTable(Table):
     def values(self, place: int) -> list[Any]:
         """The values of the column at this place as Python's own, None where one is missing."""
         return _values_of(self._columns[place])
+
+    def array(self, place: int) -> NDArray[Any] | None:
+        """The column at this place if it holds numbers or booleans and none is missing."""
+        column = self._columns[place]
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean) or column.is_null().any():
+            return None
+        return _without_nan(np.asarray(column.to_numpy()))
 
     def matrix(self) -> FloatArray | None:
         """The values by rows, without a copy where the frame holds them as floats by rows."""
@@ -154,6 +174,10 @@ class ArrayTable(Table):
         values: list[Any] = self._columns[place].tolist()
         return [None if value is None or _is_nan(value) else value for value in values]
 
+    def array(self, place: int) -> NDArray[Any] | None:
+        """The column at this place if it holds numbers or booleans and none is missing."""
+        return _without_nan(self._columns[place])
+
     def matrix(self) -> FloatArray | None:
         """The values by rows, without a copy where they are floats by rows already."""
         if not all(column.dtype.kind in "iufb" for column in self._columns):
@@ -182,6 +206,11 @@ def series_values(data: Any) -> NDArray[Any] | list[Any]:
     if (kind.is_numeric() or kind == nw.Boolean) and not series.is_null().any():
         return np.asarray(series.to_numpy())
     return _values_of(series)
+
+
+def _without_nan(array: NDArray[Any]) -> NDArray[Any] | None:
+    is_sound = array.dtype.kind in "iub" or (array.dtype.kind == "f" and not np.isnan(array).any())
+    return array if is_sound else None
 
 
 def _values_of(series: nw.Series[Any]) -> list[Any]:

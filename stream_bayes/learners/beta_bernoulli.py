@@ -29,7 +29,7 @@ from stream_bayes.learners.base.input_checks import Events, check_events, table_
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
-from stream_bayes.learners.base.two_labels import TwoLabels
+from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, LabelPredictive
 from stream_bayes.typing import BoolArray, FloatArray
@@ -77,7 +77,7 @@ class BetaBernoulli(Classifier, Additive):
         classes: tuple[Label, Label] = (False, True),
         capacity: int = 100_000,
     ) -> None:
-        self._labels = TwoLabels(classes)
+        self._labels = declared_labels(classes)
         if whole("capacity", capacity, ParameterError) < 1:
             message = f"capacity must be at least 1; got {capacity}"
             raise ParameterError(message)

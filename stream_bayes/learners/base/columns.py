@@ -173,8 +173,7 @@ class ColumnLearner(Learner):
             # Twice as much as there was, so that a stream of new names copies each a few times and not every batch.
             found = padded(found, (max(len(names), 2 * len(found)),), fill=-1)
             self._batch_columns = (names, found)
-        used = found[: len(names)] if batch.is_dense else found[batch.columns]
-        unknown = np.flatnonzero(used < 0) if batch.is_dense else np.unique(batch.columns[used < 0])
+        unknown = _first_places(batch, found)[0]
         if len(unknown):
             new = [names[number] for number in unknown]
             found[unknown] = self._vocabulary.lookup(new)
@@ -203,12 +202,9 @@ class ColumnLearner(Learner):
         """Give columns to the new names of the rows to learn, in the order a loop of learn_one would."""
         if batch.names is None or (self._last_columns is not None and self._last_columns[0] is batch):
             return found
-        if batch.is_dense:
-            order = np.flatnonzero(found[: len(batch.names)] < 0)
-        else:
-            pairs = np.repeat(learned, np.diff(batch.row_starts))
-            new, first = np.unique(batch.columns[pairs & (found[batch.columns] < 0)], return_index=True)
-            order = new[np.argsort(first)]
+        learned_pairs = np.repeat(learned, np.diff(batch.row_starts)) if not learned.all() else None
+        new, first = _first_places(batch, found, learned_pairs)
+        order = new[np.argsort(first)]
         if len(order):
             found[order] = self._register_names(batch, [batch.names[number] for number in order.tolist()])
         return found
@@ -256,3 +252,20 @@ def _own_columns(batch: Batch, found: IntArray) -> IntArray:
     if batch.is_dense and np.array_equal(found[:width], np.arange(width)):
         return batch.columns
     return np.tile(found[:width], len(batch)) if batch.is_dense else found[batch.columns]
+
+
+def _first_places(batch: Batch, found: IntArray, pairs: BoolArray | None = None) -> tuple[IntArray, IntArray]:
+    """The names of a batch that have no column yet, and the first pair of each; of some of the pairs, or of all."""
+    width = len(cast(Names, batch.names))
+    if not batch.is_dense and len(batch.columns) < width:
+        unknown = found[batch.columns] < 0
+        return np.unique(batch.columns[unknown if pairs is None else unknown & pairs], return_index=True)
+    new = np.flatnonzero(found[:width] < 0)
+    if batch.is_dense or len(new) == 0:
+        return new, new
+    # As fast as the pairs are read, where sorting them takes seconds for a million rows.
+    places = np.arange(len(batch.columns)) if pairs is None else np.flatnonzero(pairs)
+    first = np.full(width, -1)
+    first[batch.columns[places[::-1]]] = places[::-1]
+    new = np.flatnonzero((found[:width] < 0) & (first >= 0))
+    return new, first[new]

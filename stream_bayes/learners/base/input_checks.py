@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from stream_bayes import features
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch, Names
@@ -60,8 +62,14 @@ def check_kinds(
     batch: Batch, learned: BoolArray, known: dict[FeatureName, str], kind: Callable[[Any], tuple[FeatureName, str]]
 ) -> None:
     """Go through the rows as a loop would: each must fit the kinds known so far; one to learn adds its own."""
-    kinds: dict[FeatureName, str] = {}
     names = cast(Names, batch.names)
+    few = len(batch.columns) < len(names)
+    used = np.unique(batch.columns) if few else np.flatnonzero(np.bincount(batch.columns))
+    pairs = {kind(names[number]) for number in used.tolist()}
+    # Where each feature has one kind the order of the rows does not matter.
+    if len({feature for feature, _ in pairs}) == len(pairs) and all(known.get(*pair) == pair[1] for pair in pairs):
+        return
+    kinds: dict[FeatureName, str] = {}
     for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
         found = [kind(names[number]) for number in batch.columns[begin:end].tolist()]
         for feature, now in found:

@@ -187,6 +187,14 @@ class TwoLabels(Labels):
         )
 
 
+def declared_labels(classes: Any) -> TwoLabels:
+    """The two labels of a learner to which it matters which is which."""
+    if classes is None:
+        message = "classes must be two different labels; got None"
+        raise ParameterError(message)
+    return TwoLabels(classes)
+
+
 def _segments(before: LabelPair, labels: Sequence[Any], rows: int) -> list[tuple[int, LabelPair]]:
     """The pair of labels from each row on at which it changed."""
     found = [(0, before)]

@@ -17,7 +17,7 @@ from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label
-from stream_bayes.learners.base.two_labels import TwoLabels
+from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.members import MemberPredictions, Members, check_learners
 from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord
@@ -102,7 +102,7 @@ class LogOddsFusion(Classifier):
         largest_log_odds: float = 300.0,
         classes: tuple[Label, Label] = (False, True),
     ) -> None:
-        self._labels = TwoLabels(classes)
+        self._labels = declared_labels(classes)
         self.classes = self._labels.pair.labels
         # Also what makes `clone` carry no data: whatever learners it is given, a constructor keeps none of theirs.
         self.learners = check_learners(learners, self.classes)

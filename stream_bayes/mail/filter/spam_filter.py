@@ -20,7 +20,7 @@ from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.label_predictions import both_probabilities
 from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label
 from stream_bayes.learners.base.named_posterior import NamedPosterior
-from stream_bayes.learners.base.two_labels import TwoLabels
+from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.learners.fusion.weights import LogisticWeights
 from stream_bayes.mail.features.batch import Mail, MailBatch, Mails, read_batch
 from stream_bayes.mail.filter import composition, evidence
@@ -108,7 +108,7 @@ class SpamFilter(Classifier):
         false_negative_cost: float = 1.0,
         classes: tuple[Label, Label] = ("ham", "spam"),
     ) -> None:
-        self._labels = TwoLabels(classes)
+        self._labels = declared_labels(classes)
         self.classes = self._labels.pair.labels
         self.members = composition.check_members(members)
         self.external_members = check_external_members(external_members)
