@@ -72,7 +72,7 @@ def streams() -> Iterator[Stream]:
     for name, kind in inspect.getmembers(datasets, inspect.isclass):
         if not issubclass(kind, FileDataset) or issubclass(kind, RemoteDataset):
             continue
-        source = kind()
+        source: Any = kind()
         if source.task not in (BINARY_CLF, MULTI_CLF, REG):
             continue
         raw = list(_numeric(source.take(EVENTS)))

@@ -1,7 +1,7 @@
 """Features: dicts of features become rows of columns and values.
 
 batch        Batch: events as a sparse matrix in CSR form
-frames       Table: data frames of pandas, polars and pyarrow, and numpy arrays
+frames       Table: data frames of pandas and polars, and numpy arrays
 vocabulary   columns of feature names, exact or hashed
 hashing      hash_words: texts as counts of hashed words
 values       types and checks of feature values

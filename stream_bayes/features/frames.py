@@ -1,4 +1,4 @@
-"""Data frames as events: pandas, polars and pyarrow tables through narwhals, and numpy arrays.
+"""Data frames as events: pandas, polars and others through narwhals, and numpy arrays.
 
 A row is an event, a column a feature. A missing value (null or NaN) leaves its feature out of the event; a missing
 label is one that is not known. A numpy matrix has the features 0, 1, 2, ..., as a pandas frame without names has, and a

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Events = Iterable[Features] | SupportsArray
-"""Dicts of features, a data frame of pandas, polars or pyarrow, or an array with a column for each feature."""
+"""Dicts of features, a data frame of pandas or polars, or an array with a column for each feature."""
 
 # Squares of values and targets, times any weight and over any prior, summed over any stream, stay finite.
 LARGEST_NUMBER = 1e50
