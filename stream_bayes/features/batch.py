@@ -143,13 +143,14 @@ class Batch:
 
     @classmethod
     def of_matrix(cls, matrix: FloatArray, names: Sequence[FeatureName]) -> Batch:
-        """A batch that holds the matrix itself, stored by rows: where nothing is missing, the values are not copied."""
+        """A batch that holds the matrix itself, stored by rows, if it can be written and nothing is missing."""
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
             message = f"a matrix of shape {matrix.shape} does not have one column for each of {len(names)} names"
             raise InputError(message)
         numbered = _numbered(names)
         rows, width = matrix.shape
-        values = matrix.reshape(-1)
+        # An array that cannot be written is another type to a compiled fold, which would be compiled again.
+        values = (matrix if matrix.flags.writeable else matrix.copy()).reshape(-1)
         starts = np.arange(rows + 1) * width
         columns = np.tile(np.arange(width), rows)
         dense = rows > 0 and not np.isnan(values.min(initial=np.inf))

@@ -114,10 +114,13 @@ def test_a_matrix_has_the_features_of_a_frame_without_names(kind: Any) -> None:
 
 
 def test_a_matrix_by_rows_is_not_copied() -> None:
+    """Unless it cannot be written: to a compiled fold that is another type, compiled in mid-stream."""
     matrix = np.random.default_rng(4).normal(size=(20, 3))
-    for data in (matrix, pd.DataFrame(matrix, copy=False)):
-        assert np.shares_memory(GaussianNB().batch(data).values, matrix)
+    assert np.shares_memory(GaussianNB().batch(matrix).values, matrix)
     assert not np.shares_memory(Batch.from_matrix(matrix, range(3)).values, matrix)
+    matrix.setflags(write=False)
+    for data in (matrix, pd.DataFrame(matrix), pd.DataFrame(matrix, copy=False), pl.DataFrame(matrix)):
+        assert GaussianNB().batch(data).values.flags.writeable
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
