@@ -69,10 +69,11 @@ class Run(NamedTuple):
 
 def streams() -> Iterator[Stream]:
     """Every data set of the package with one target and features that are numbers."""
-    for name, kind in inspect.getmembers(datasets, inspect.isclass):
+    kinds: list[tuple[str, Any]] = inspect.getmembers(datasets, inspect.isclass)
+    for name, kind in kinds:
         if not issubclass(kind, FileDataset) or issubclass(kind, RemoteDataset):
             continue
-        source: Any = kind()
+        source = kind()
         if source.task not in (BINARY_CLF, MULTI_CLF, REG):
             continue
         raw = list(_numeric(source.take(EVENTS)))
