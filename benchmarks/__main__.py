@@ -19,6 +19,8 @@ BENCHMARKS = (
     "linear",
     "logistic",
     "neighbours",
+    "data_frames",
+    "river_datasets",
     "mail",
     "active",
     "few_labels",

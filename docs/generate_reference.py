@@ -147,6 +147,8 @@ def api() -> str:
     contracts = ("learner.Learner", "learner.Additive", "classifier.Classifier", "regressor.Regressor")
     by_section["Learners"] = _unique([*(f"{base}.{name}" for name in contracts), *by_section["Learners"]])
     by_section["Active learning"] = _unique([*by_section["Active learning"], *_public_names("stream_bayes.active")])
+    adapters = ("ClassifierAdapter", "RegressorAdapter")
+    by_section["scikit-learn"] = [f"stream_bayes.sklearn.{name}" for name in adapters]
     by_section["Event log"] = ["stream_bayes.eventlog.base.Log", "stream_bayes.eventlog.factory.open_log"]
     by_section["Tools for tests"] = _unique(_public_names("stream_bayes.testing"))
     contract = inspect.cleandoc(import_module(f"{base}.learner").__doc__ or "")

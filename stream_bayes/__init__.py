@@ -14,6 +14,7 @@ learners           naive Bayes, linear and gradient learners, fusion
 learner_registry   learner classes by name
 mail               parser, features, rendering and the spam filter
 active             active learning: which labels to request
+sklearn            adapters for scikit-learn
 events             event classes and their codec
 records            records, partitions and places in a log
 eventlog           logs: in memory, SQLite, Kafka
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from stream_bayes.learners import RobustRegression as RobustRegression
     from stream_bayes.learners import SoftmaxRegression as SoftmaxRegression
     from stream_bayes.learners import WeightPrior as WeightPrior
+    from stream_bayes.learners import load as load
     from stream_bayes.mail.filter import ExternalMember as ExternalMember
     from stream_bayes.mail.filter import MailPredictions as MailPredictions
     from stream_bayes.mail.filter import SpamFilter as SpamFilter
@@ -131,6 +133,7 @@ _HOMES = {
     "WeightPrior": "learners",
     "Worker": "runtime",
     "hash_words": "features",
+    "load": "learners",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are the keys above

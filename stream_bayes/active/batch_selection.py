@@ -14,7 +14,7 @@ import numpy as np
 from river import base
 
 from stream_bayes.active.near_duplicates import NearDuplicates
-from stream_bayes.active.strategies import check_strategy, scores
+from stream_bayes.active.strategies import Strategy, check_strategy, scores
 from stream_bayes.active.uncertainty import uncertainty_of
 from stream_bayes.errors import ParameterError
 from stream_bayes.features import Batch
@@ -31,13 +31,19 @@ _LEAST_VARIANCE = 1e-300
 
 
 def select_batch(
-    learner: Any, xs: Sequence[Any], count: int, score: str = "epistemic", *, similarity: float = 0.8, seed: int = 1
+    learner: Any,
+    xs: Sequence[Any],
+    count: int,
+    score: str | Strategy = "epistemic",
+    *,
+    similarity: float = 0.8,
+    seed: int = 1,
 ) -> list[int]:
     """Select at most `count` rows of a window whose labels to request, best first; nothing is learned.
 
     `BayesianLinearRegression`: exact. A covariance does not depend on targets, so each row has the largest variance
-    given the labels of the rows before it. The noise is the same for all rows, so this holds for every strategy but
-    "random".
+    given the labels of the rows before it. The noise is the same for all rows, so this holds for every strategy of this
+    package but "random".
 
     `BayesianLogisticRegression` with a full covariance and without hashing: any label takes S x x'S k^2 p (1 - p) from
     the covariance S of the weights, k^2 = 1 / (1 + pi v / 8), and is not expected to move their mean. The strategy
@@ -51,10 +57,10 @@ def select_batch(
     >>> select_batch(model, [{"a": 3.0}, {"a": 3.1}, {"b": 2.0}], 2)
     [1, 2]
     """
-    strategy = check_strategy(score)
+    strategy = score if callable(score) else check_strategy(score)
     limit = min(int(whole("count", count, ParameterError)), len(xs))
     if limit and strategy != "random":
-        if isinstance(learner, BayesianLinearRegression):
+        if isinstance(learner, BayesianLinearRegression) and not callable(strategy):
             return [int(row) for row in learner.rank_by_information(xs, limit)]
         if isinstance(learner, BayesianLogisticRegression) and _has_joint_posterior(learner, xs):
             return _select_greedily(learner, xs, limit, strategy)
@@ -66,10 +72,11 @@ def _has_joint_posterior(learner: BayesianLogisticRegression, xs: Sequence[Any])
     return learner.covariance == "full" and learner.buckets is None and (learner.intercept or any(xs))
 
 
-def _select_greedily(learner: BayesianLogisticRegression, xs: Sequence[Any], count: int, strategy: str) -> list[int]:
+def _select_greedily(
+    learner: BayesianLogisticRegression, xs: Sequence[Any], count: int, strategy: str | Strategy
+) -> list[int]:
     """In units in which the covariance of the weights is I, it becomes I - sum of t t' over the rows t of `updates`."""
     mean, whitened = _whitened(learner, xs)
-    assert learner.classes is not None
     variance = np.einsum("ij,ij->i", whitened, whitened)
     chosen: list[int] = []
     updates = np.empty((count, whitened.shape[1]))
@@ -77,7 +84,7 @@ def _select_greedily(learner: BayesianLogisticRegression, xs: Sequence[Any], cou
         variance = np.maximum(variance, _LEAST_VARIANCE)
         k = 1.0 / np.sqrt(1.0 + math.pi * variance / 8.0)
         table = both_probabilities(k * mean)
-        predictions = LabelPredictions(learner.classes, table, np.abs(k * mean), np.abs(mean), variance)
+        predictions = LabelPredictions((False, True), table, np.abs(k * mean), np.abs(mean), variance)
         row_scores = scores(strategy, predictions.uncertainties())
         row_scores[chosen] = -1.0
         best = int(row_scores.argmax())
@@ -111,7 +118,7 @@ def _dense(batch: Batch) -> tuple[list[Any], FloatArray]:
 
 
 def _select_highest(
-    learner: Any, xs: Sequence[Any], count: int, strategy: str, similarity: float, seed: int
+    learner: Any, xs: Sequence[Any], count: int, strategy: str | Strategy, similarity: float, seed: int
 ) -> list[int]:
     order = np.random.default_rng(seed).permutation(len(xs))
     if strategy != "random":
@@ -127,7 +134,7 @@ def _select_highest(
     return rows
 
 
-def _scores_of(learner: Any, xs: Sequence[Any], strategy: str) -> FloatArray:
+def _scores_of(learner: Any, xs: Sequence[Any], strategy: str | Strategy) -> FloatArray:
     if isinstance(learner, (Classifier, Regressor)):
         return scores(strategy, learner.predictive_many(xs).uncertainties())
     return np.concatenate([scores(strategy, uncertainty_of(_predictive_of(learner, x))) for x in xs])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from email.message import Message
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from stream_bayes.errors import SnapshotDamaged
 from stream_bayes.kernels.mail.features import WORDS, Shape
 from stream_bayes.kernels.mail.sources import FEW_BITS
 from stream_bayes.mail.features.batch import read_batch
+from stream_bayes.mail.parse.parsed_mail import message_bytes
 from stream_bayes.persistence.snapshot import Arrays
 
 BITS = 16
@@ -125,6 +127,8 @@ def message_of(content: Any) -> bytes | str | None:
         content = content.get("raw") or content.get("text")
     if isinstance(content, bytearray):
         return bytes(content)
+    if isinstance(content, Message):
+        return message_bytes(content)
     return content if isinstance(content, (bytes, str)) else None
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from email.message import Message
 from typing import Any
 from zlib import crc32
 
@@ -133,6 +134,8 @@ def sketch_of(content: Any) -> Sketch:
         return _bin_minima(_shingles(content[:_MAX_TEXT].encode("utf-8", "surrogatepass")))
     if isinstance(content, (bytes, bytearray)):
         content = ParsedMail(bytes(content))
+    if isinstance(content, Message):
+        content = ParsedMail.of(content)
     if isinstance(content, ParsedMail):
         return _bin_minima(_shingles(_text_of(content)))
     message = f"near-duplicates can be found among raw mails, texts and dicts of features; got {type(content).__name__}"

@@ -17,7 +17,7 @@ from stream_bayes.active.coverage import Coverage, has_header, message_of
 from stream_bayes.active.labellers import Labellers
 from stream_bayes.active.near_duplicates import NearDuplicates
 from stream_bayes.active.requests import Candidate, ObservationKey, Request, RequestReason, Requests
-from stream_bayes.active.strategies import check_strategy, scores
+from stream_bayes.active.strategies import Strategy, check_strategy, scores
 from stream_bayes.active.surprise import SURPRISING, Surprise
 from stream_bayes.active.threshold import RECENT_SCORES, Threshold
 from stream_bayes.active.uncertainty import expected_of, uncertainty_of
@@ -80,6 +80,9 @@ class LabelSelector:
         The name of one of `stream_bayes.active.STRATEGIES`.
     budget
         How many labels may be requested, and how fast.
+    score
+        Instead of a strategy by name a function of your own: from `Uncertainties` to one score for each row, finite and
+        not negative.
     max_open_requests
         The largest number of open requests: a backlog must not flood the labellers. The audit's share of them, at least
         one, is kept for the audit: if the audit paused while other requests wait, it would be biased.
@@ -103,6 +106,7 @@ class LabelSelector:
         strategy: str = "variance",
         budget: LabelBudget | None = None,
         *,
+        score: Strategy | None = None,
         max_open_requests: int = 100,
         request_ttl: str | float = "7d",
         coverage: float = 0.3,
@@ -110,7 +114,9 @@ class LabelSelector:
         abstain_label: str | None = "unsure",
         seed: int = 1,
     ) -> None:
-        self.strategy = check_strategy(strategy)
+        self.strategy = check_strategy(strategy) if score is None else _name_of(score)
+        self.scoring: str | Strategy = self.strategy if score is None else score
+        """What scores the observations: the name of a strategy, or a function."""
         self.budget = check_budget(budget)
         self.max_open_requests = int(whole("max_open_requests", max_open_requests, ParameterError))
         self.abstain_label = abstain_label
@@ -186,7 +192,7 @@ class LabelSelector:
         The same label is never requested twice. The clock is in milliseconds or a datetime; it never goes back.
         """
         own = check_key(key)
-        score = float(scores(self.strategy, uncertainty_of(predictive))[0])
+        score = float(scores(self.scoring, uncertainty_of(predictive))[0])
         candidate = Candidate(own, score, expected_of(predictive), content)
         clock = self._now(clock)
         self.expire(clock)
@@ -204,9 +210,7 @@ class LabelSelector:
         self.expire(clock)
         rows = list(window.values())
         seed = self.seed + self.budget.seen
-        ranked = select_batch(
-            learner, rows, min(count, len(rows)), self.strategy, similarity=self.similarity, seed=seed
-        )
+        ranked = select_batch(learner, rows, min(count, len(rows)), self.scoring, similarity=self.similarity, seed=seed)
         names = [plain(key) for key in window]
         chosen = list[ObservationKey]()
         for row in ranked:
@@ -423,6 +427,14 @@ class LabelSelector:
         self.labellers.restore(scalars["labellers"])
         self.counts = Counter(stored_counts(scalars["counts"], "selector.counts"))
         self._near_duplicates.restore(arrays)
+
+
+def _name_of(score: Any) -> str:
+    """The name of a function of a user, by which a checkpoint knows whether scores can be compared."""
+    if not callable(score):
+        raise refuse("score", "a function from Uncertainties to scores", score)
+    kind = score if hasattr(score, "__qualname__") else type(score)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 class CounterRng:

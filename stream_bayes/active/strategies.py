@@ -16,15 +16,16 @@ import numpy as np
 from scipy.special import digamma, entr, expit
 
 from stream_bayes.active.uncertainty import LARGEST
-from stream_bayes.errors import ParameterError, shown
+from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.kernels.common.label_information import label_information
 from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.typing import FloatArray
 
-__all__ = ["STRATEGIES", "check_strategy", "needs", "needs_only_probabilities", "scores"]
+__all__ = ["STRATEGIES", "Strategy", "check_strategy", "needs", "needs_only_probabilities", "scores"]
 
 Strategy = Callable[[Uncertainties], FloatArray]
+"""A score for each row of the uncertainties, finite and not negative."""
 
 _UNIT_ENTROPY_POWER = 2.0 * math.pi * math.e
 # The largest number below 1.
@@ -161,11 +162,24 @@ def needs_only_probabilities(strategy: str) -> bool:
     return not _NEEDS.get(STRATEGIES[check_strategy(strategy)], frozenset())
 
 
-def scores(strategy: str, uncertainties: Uncertainties) -> FloatArray:
-    """The score of each row by the strategy of this name: finite and not negative."""
+def scores(strategy: str | Strategy, uncertainties: Uncertainties) -> FloatArray:
+    """The score of each row by a strategy or the strategy of this name: finite and not negative."""
+    if callable(strategy):
+        return _checked(strategy, uncertainties)
     if strategy not in STRATEGIES:
         check_strategy(strategy)
     return STRATEGIES[strategy](uncertainties)
+
+
+def _checked(strategy: Strategy, uncertainties: Uncertainties) -> FloatArray:
+    """The scores by a function of a user."""
+    found = np.asarray(strategy(uncertainties), dtype=np.float64)
+    rows = len(uncertainties.variance)
+    if found.shape != (rows,) or not ((found >= 0.0) & (found < np.inf)).all():
+        name = getattr(strategy, "__qualname__", type(strategy).__name__)
+        message = f"score {name} must return {rows} finite numbers from 0 on, one for each row; got {shown(found)}"
+        raise InputError(message)
+    return found
 
 
 def _or_else(stated: FloatArray, other: FloatArray) -> FloatArray:

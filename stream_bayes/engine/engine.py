@@ -173,7 +173,7 @@ class Engine:
             if planned.action in ("predict", "learn")
         ]
         if not all(row.is_late for row in rows):
-            return self.model.test_then_train(rows, self.selector.strategy)
+            return self.model.test_then_train(rows, self.selector.scoring)
         if rows:
             self.model.learn(rows)
         return None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from stream_bayes import learner_registry, posteriors
-from stream_bayes.active.strategies import scores
+from stream_bayes.active.strategies import Strategy, scores
 from stream_bayes.config import LearnerSettings
 from stream_bayes.engine.explanation import ModelPrediction, explain_by_ablation
 from stream_bayes.engine.history import Known
@@ -150,7 +150,7 @@ class ModelAdapter:
             raise InputError(message)
         return known
 
-    def test_then_train(self, rows: Sequence[LearningRow], strategy: str) -> Predictions:
+    def test_then_train(self, rows: Sequence[LearningRow], strategy: str | Strategy) -> Predictions:
         """Predict each content in order, then learn it where its label is known; all or nothing."""
         return self.columns(self.learn(rows), strategy)
 
@@ -186,7 +186,7 @@ class ModelAdapter:
             self.learner.learn_one(content, before)
             raise
 
-    def columns(self, predictions: LabelPredictions | NumberPredictions, strategy: str) -> Predictions:
+    def columns(self, predictions: LabelPredictions | NumberPredictions, strategy: str | Strategy) -> Predictions:
         """The predictions of the learner as columns, with the score of each by a selection strategy."""
         selection_scores = scores(strategy, predictions.uncertainties()).tolist()
         if isinstance(predictions, LabelPredictions):

@@ -61,9 +61,9 @@ class _Numbering(dict[FeatureName, int]):
 class Batch:
     """Events in order, each a run of (column, value) pairs; no column stands twice in a row.
 
-    Made by `from_dicts`, `from_categories`, `from_matrix` or `from_arrays`, which check what they are given; the
-    constructor does not. A batch knows its own names and no learner: the same one can be given to several learners,
-    and each finds its own columns for the names.
+    Made by `from_dicts`, `from_categories`, `from_matrix`, `from_arrays` or a learner's `batch` of a data frame, which
+    check what they are given; the constructor does not. A batch knows its own names and no learner: the same one can be
+    given to several learners, and each finds its own columns for the names.
 
     Examples
     --------
@@ -85,6 +85,8 @@ class Batch:
     """Whether `names` are `Category` cells."""
     buckets: int | None = None
     """How many the columns were hashed into, where that is known."""
+    is_dense: bool = False
+    """Whether every row has every name, in order; known of matrices without missing values."""
 
     def __len__(self) -> int:
         return len(self.row_starts) - 1
@@ -133,16 +135,34 @@ class Batch:
         array([0, 0, 1])
         """
         try:
-            values = np.asarray(matrix, dtype=np.float64)
+            values = np.array(matrix, dtype=np.float64, order="C")
         except (TypeError, ValueError) as problem:
             message = f"a matrix holds numbers: {problem}"
             raise InputError(message) from problem
-        if values.ndim != 2 or values.shape[1] != len(names):
-            message = f"a matrix of shape {values.shape} does not have one column for each of {len(names)} names"
+        return cls.of_matrix(values, names)
+
+    @classmethod
+    def of_matrix(cls, matrix: FloatArray, names: Sequence[FeatureName]) -> Batch:
+        """A batch that holds the matrix itself, stored by rows, if it can be written and nothing is missing."""
+        if matrix.ndim != 2 or matrix.shape[1] != len(names):
+            message = f"a matrix of shape {matrix.shape} does not have one column for each of {len(names)} names"
             raise InputError(message)
-        known = ~np.isnan(values)
-        starts = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
-        return cls.from_arrays(starts, np.nonzero(known)[1], values[known], names)
+        numbered = _numbered(names)
+        rows, width = matrix.shape
+        # An array that cannot be written is another type to a compiled fold, which would be compiled again.
+        values = (matrix if matrix.flags.writeable else matrix.copy()).reshape(-1)
+        starts = np.arange(rows + 1) * width
+        columns = np.tile(np.arange(width), rows)
+        dense = rows > 0 and not np.isnan(values.min(initial=np.inf))
+        if not dense:
+            known = ~np.isnan(matrix)
+            starts = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
+            columns = columns[known.reshape(-1)]
+            values = matrix[known]
+        if len(values) and not -np.inf < values.min() <= values.max() < np.inf:
+            message = "these arrays are not a batch: values must be finite"
+            raise InputError(message)
+        return cls(starts, columns, values, numbered, is_dense=dense)
 
     @classmethod
     def _from_rows(

@@ -15,7 +15,7 @@ snapshots and settings find it.
 """
 
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.learner import Additive, Learner, LearnerState
+from stream_bayes.learners.base.learner import Additive, Learner, LearnerState, load
 from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.base.weight_prior import WeightPrior
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
@@ -51,4 +51,5 @@ __all__ = [
     "RobustRegression",
     "SoftmaxRegression",
     "WeightPrior",
+    "load",
 ]

@@ -25,10 +25,11 @@ from stream_bayes.kernels.common.special import log_gamma_slopes
 from stream_bayes.kernels.naive_bayes.beta_bernoulli import KeyRows, fold_keys
 from stream_bayes.learners.base.arrays import with_room
 from stream_bayes.learners.base.classifier import Classifier, Prepared
-from stream_bayes.learners.base.input_checks import check_events
+from stream_bayes.learners.base.input_checks import Events, check_events, table_of
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label, check_weight
+from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
+from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Beta, LabelPredictive
 from stream_bayes.typing import BoolArray, FloatArray
@@ -76,14 +77,14 @@ class BetaBernoulli(Classifier, Additive):
         classes: tuple[Label, Label] = (False, True),
         capacity: int = 100_000,
     ) -> None:
-        self._labels = TwoLabels(classes)
+        self._labels = declared_labels(classes)
         if whole("capacity", capacity, ParameterError) < 1:
             message = f"capacity must be at least 1; got {capacity}"
             raise ParameterError(message)
         self.on = check_on(on)
         self.prior = of_kind(prior, "prior", Beta)
         check_scale("prior", *prior)
-        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self.classes = self._labels.pair.labels
         self.capacity = capacity
         # The slot of each key, in the order they last learned: the first is the next to be dropped. Slots that
         # unlearning has emptied wait in `_free`.
@@ -118,7 +119,7 @@ class BetaBernoulli(Classifier, Additive):
         """The probabilities with their variance, exact from the Beta posterior."""
         return self._predict([self._key(x)]).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Events) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._keys(events))
 
@@ -129,11 +130,14 @@ class BetaBernoulli(Classifier, Additive):
         weight = check_weight(w)
         self._run([key], np.array((outcome if weight else -1,)), np.array((weight,)))
 
-    def batch(self, events: Iterable[Features]) -> Batch:
+    def batch(self, events: Events) -> Batch:
         """Events as a batch of categories, of the one feature that is looked at."""
-        return Batch.from_categories(self._own(x) for x in events)
+        table = table_of(events)
+        if table is not None:
+            return table.category_batch([] if self.on is None else [self.on])
+        return Batch.from_categories(self._own(x) for x in check_events(events))
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         keys = self._keys(events)
         labels, weights = check_batch(len(keys), y, w)
@@ -217,8 +221,8 @@ class BetaBernoulli(Classifier, Additive):
     def _own(self, x: Features) -> Features:
         return {self.on: x[self.on]} if self.on in require_mapping(x) else {}
 
-    def _keys(self, events: Batch | Iterable[Features]) -> list[Key]:
-        return keys_of(events if isinstance(events, Batch) else self.batch(check_events(events)), self.on)
+    def _keys(self, events: Batch | Events) -> list[Key]:
+        return keys_of(events if isinstance(events, Batch) else self.batch(events), self.on)
 
     def _check_kinds(self, keys: Iterable[Key], outcomes: Iterable[int]) -> None:
         kind = self._kind

@@ -56,7 +56,7 @@ def targets(learner: Any) -> list[Any]:
     if isinstance(learner, base.Regressor):
         lowest = getattr(learner, "_least_target", -math.inf)
         return [max(target, lowest) for target in (0.5, -1.25, 3.0, 2.0)]
-    return list(getattr(learner, "classes", None) or ("red", "green", "blue"))
+    return list(getattr(learner, "classes", None) or ("red", "green", "blue")[: 2 + learner._multiclass])
 
 
 def taught(learner: Any, stream: list[Event]) -> Any:

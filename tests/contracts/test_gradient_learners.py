@@ -33,7 +33,12 @@ HARSH = [{"step": step, "rate": rate, **penalty}
 BEHIND_A_SCALER = {name: preprocessing.StandardScaler() | learner.clone() for name, learner in SCALED.items()}
 
 
-@pytest.mark.parametrize(("name", "check"), river_cases(BEHIND_A_SCALER, first=list(BEHIND_A_SCALER)[::3]))
+# A scaler scales the rows of a mini-batch by all of it, and single events by those before them: other steps follow.
+BY_BATCH = "check_learn_many_matches_learn_one"
+CASES = [case for case in river_cases(BEHIND_A_SCALER, list(BEHIND_A_SCALER)[::3]) if BY_BATCH not in str(case.id)]
+
+
+@pytest.mark.parametrize(("name", "check"), CASES)
 def test_river_contract_behind_a_scaler(name: str, check: Callable[[Any], None]) -> None:
     """Raw features of any size make steps so large that rounding decides where they go; scaled ones do not."""
     check(BEHIND_A_SCALER[name].clone())
@@ -121,8 +126,8 @@ def test_counts() -> None:
     model.test_then_train([{"a": 1.0}, {"a": 2.0}], [2.5, None])
 
 
-def test_labels_of_logistic_regression_are_declared() -> None:
-    model = LogisticRegression(rate=0.3)
+def test_labels_of_logistic_regression_may_be_declared() -> None:
+    model = LogisticRegression(rate=0.3, classes=(False, True))
     words = r"label 'spam' is neither False nor True: declare the two by classes="
     assert_refused(model, InputError, words, "learn_one", {"a": 1.0}, "spam")
     assert_refused(model, InputError, words, "test_then_train", [{"a": 1.0}, {"b": 1.0}], [True, "spam"])
@@ -153,7 +158,7 @@ def test_parameters(kind: str, parameters: dict[str, Any], words: str) -> None:
         KINDS[kind](**parameters)
 
 
-@pytest.mark.parametrize("classes", [None, (), ("a",), ("a", "a"), ("a", "b", "c"), "ab", 3])
+@pytest.mark.parametrize("classes", [(), ("a",), ("a", "a"), ("a", "b", "c"), "ab", 3])
 def test_logistic_regression_has_two_classes(classes: Any) -> None:
     with pytest.raises(ParameterError, match="classes"):
         LogisticRegression(classes=classes)
@@ -209,4 +214,4 @@ def test_memory_of_a_hashed_learner_does_not_grow() -> None:
     for place in range(300):
         model.learn_one({f"word {place}": 1.0}, bool(place % 2))
     assert model._model.cells.shape == shape == (64, 4)
-    assert set(model.state().arrays) == {"cells", "offsets", "clock"}
+    assert set(model.state().arrays) == {"cells", "offsets", "clock", "labels"}

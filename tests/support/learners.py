@@ -93,7 +93,9 @@ LEARNERS: dict[str, Any] = {
         2.0, 0.4, covariance="diagonal", noise="unknown", forgetting=0.97, buckets=64
     ),
     "BayesianLogisticRegression": BayesianLogisticRegression(0.4),
-    "BayesianLogisticRegression forgetting": BayesianLogisticRegression(2.5, intercept=False, forgetting=0.95),
+    "BayesianLogisticRegression forgetting": BayesianLogisticRegression(
+        2.5, intercept=False, forgetting=0.95, classes=(False, True)
+    ),
     "BayesianLogisticRegression diagonal": BayesianLogisticRegression(0.3, covariance="diagonal", classes=COLOURS),
     "BayesianLogisticRegression diagonal hashed": BayesianLogisticRegression(3.0, covariance="diagonal", buckets=32),
     "RobustRegression": RobustRegression(noise_scale=0.6, degrees=3.0, prior_precision=0.3),

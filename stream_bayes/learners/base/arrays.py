@@ -1,7 +1,8 @@
-"""Arrays that grow."""
+"""Arrays that grow, and the index of a row."""
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -28,3 +29,12 @@ def with_room(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         array,
         (array.shape[0] if rows < array.shape[0] else max(rows, 2 * array.shape[0], SMALLEST_ROOM), shape[1]),
     )
+
+
+def row_at(row: int, count: int) -> int:
+    """The index of a row from 0 on, where negative ones count from the end; raises `IndexError` if there is none."""
+    place = index(row)
+    if not -count <= place < count:
+        message = f"there are {count} rows, and none has the index {place}"
+        raise IndexError(message)
+    return place % count

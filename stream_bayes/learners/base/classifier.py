@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
 from river import base
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
+from stream_bayes.learners.base.input_checks import Events, table_of
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many
 from stream_bayes.learners.base.learner import Learner
@@ -29,7 +31,7 @@ class Prepared(NamedTuple, Generic[Answer]):
     """Do instead of `learn`: what was new is new again."""
 
 
-class Classifier(Learner, base.Classifier):
+class Classifier(Learner, base.MiniBatchClassifier):
     """A learner that predicts labels."""
 
     @abstractmethod
@@ -49,7 +51,7 @@ class Classifier(Learner, base.Classifier):
         """
 
     @abstractmethod
-    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Events) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
 
     @abstractmethod
@@ -57,15 +59,35 @@ class Classifier(Learner, base.Classifier):
         """Learn one event of label `y`, counted `w` times; all or nothing."""
 
     @abstractmethod
-    def batch(self, events: Iterable[Features]) -> Batch:
+    def batch(self, events: Events) -> Batch:
         """Events as a batch of the form this learner takes."""
 
-    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+    def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose label is not None: the same bits as a loop of `learn_one`, all or nothing."""
-        self.test_then_train(events, y, w)
+        self.test_then_train(X, y, w)
+
+    def predict_many(self, X: Batch | Events) -> Any:
+        """The most probable label of each row, None while none is known.
+
+        A series of the library of the data frame with its index; an array for anything else.
+        """
+        labels = self.predictive_many(X).most_probable()
+        table = table_of(X)
+        return labels if table is None else table.series(labels)
+
+    def predict_proba_many(self, X: Batch | Events) -> Any:
+        """The probability of each label, a column for each.
+
+        A frame of the library of the data frame with its index; for anything else an array, its columns in the order of
+        the labels of `predictive_many`.
+        """
+        predictions = self.predictive_many(X)
+        table = table_of(X)
+        probabilities = np.nan_to_num(predictions.probabilities)
+        return probabilities if table is None else table.frame(predictions.labels, probabilities)
 
     @abstractmethod
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """For each row in order: predict it, then learn it if its label is not None.
 
         The numbers are those of a loop of `predict_proba_one` and `learn_one`, bit for bit, for every batch size.

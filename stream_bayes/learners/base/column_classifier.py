@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Labels, Many, check_batch, check_classes, check_label, check_weight
 from stream_bayes.posteriors import LabelPredictive
@@ -42,7 +43,7 @@ class ColumnClassifier(ColumnLearner, Classifier):
         """The probabilities with their variance, from mean and variance of the latent log-odds."""
         return self._predict(self._one(x)).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Events) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._as_batch(events))
 
@@ -53,21 +54,26 @@ class ColumnClassifier(ColumnLearner, Classifier):
         weight = check_weight(w)
         self._learn(batch, [label if weight else None], np.array((weight,)), score=False)
 
-    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+    def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose label is not None in one compiled pass, without predicting any."""
-        batch = self._as_batch(events)
+        batch = self._as_batch(X)
         self._learn(batch, *check_batch(len(batch), y, w), score=False)
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
-        joint = self._learn(batch, *check_batch(len(batch), y, w), score=True)
-        return LabelPredictions.from_joint(tuple(self._labels), joint)
+        labels, weights = check_batch(len(batch), y, w)
+        before = self._labels.mark()
+        return self._predictions(self._learn(batch, labels, weights, score=True), before, labels)
 
     def _predict(self, batch: Batch) -> LabelPredictions:
         labels = np.full(len(batch), -1, dtype=np.int64)
         rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
-        return LabelPredictions.from_joint(tuple(self._labels), self._run(batch, rows, score=True))
+        return self._predictions(self._run(batch, rows, score=True), self._labels.mark(), ())
+
+    def _predictions(self, joint: Joint, before: Any, labels: Sequence[Label | None]) -> LabelPredictions:
+        """The predictions of rows that had these labels, from their scores; `before` marks the labels known before."""
+        return LabelPredictions.from_joint(tuple(self._labels), joint)
 
     def _learn(self, batch: Batch, y: Sequence[Label | None], weights: FloatArray, *, score: bool) -> Joint:
         found, labels, new_labels = self._look_up(batch, y)
@@ -95,7 +101,8 @@ class ColumnClassifier(ColumnLearner, Classifier):
         self._look_up(self._as_batch(events), y)
 
     def _prepare(self, events: Batch, y: Sequence[Label | None], weights: FloatArray) -> Prepared[LabelPredictions]:
-        take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, len(self._labels))
+        before = self._labels.mark()
+        take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, before)
         found, labels, new_labels = self._look_up(events, y)
         try:
             with self._all_or_nothing():
@@ -103,31 +110,31 @@ class ColumnClassifier(ColumnLearner, Classifier):
         except BaseException:
             take_back()
             raise
-        return Prepared(partial(self._learn_prepared, events, rows, take_back), take_back)
+        run = partial(self._run_prepared, events, rows, take_back)
+        return Prepared(lambda: self._predictions(run(), before, y), take_back)
 
-    def _learn_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> LabelPredictions:
+    def _run_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> Joint:
         try:
             with self._all_or_nothing():
-                joint = self._run(batch, rows, score=True)
+                return self._run(batch, rows, score=True)
         except StreamBayesError:
             take_back()
             raise
-        return LabelPredictions.from_joint(tuple(self._labels), joint)
 
-    def _drop(self, names: int, texts: Set[FeatureName], labels: int) -> None:
-        """Keep only the first names and labels; nothing was learned of the others."""
+    def _drop(self, names: int, texts: Set[FeatureName], labels: Any) -> None:
+        """Keep only the first names, and the labels up to a mark; nothing was learned of the others."""
         self._drop_names(names, texts)
-        self._labels.truncate(labels)
+        self._labels.reset(labels)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Context that unregisters new names and labels when there is no memory for them."""
-        labels = len(self._labels)
+        labels = self._labels.mark()
         try:
             with super()._all_or_nothing():
                 yield
         except (EvidenceError, NumericalError):
-            self._labels.truncate(labels)
+            self._labels.reset(labels)
             raise
 
     def _run(self, batch: Batch, rows: Rows, *, score: bool) -> Joint:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.learners.base.columns import ColumnLearner
-from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.input_checks import Events, check_size
 from stream_bayes.learners.base.labels import Many, check_weight
 from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
 from stream_bayes.learners.base.regressor import Regressor, check_target, check_targets
@@ -26,15 +25,14 @@ class ColumnRegressor(ColumnLearner, Regressor):
     def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
         """Score each row, then learn it where its target is known; nothing is scored where `score` is False."""
 
-    def predict_one(self, x: Features) -> float:
-        """The mean of the posterior predictive."""
+    def _mean_one(self, x: Features) -> float:
         return float(self._predict(self._one(x)).mean[0])
 
     def predictive_one(self, x: Features) -> Predictive:
         """The posterior predictive of the target."""
         return self._predict(self._one(x)).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Features]) -> NumberPredictions:
+    def predictive_many(self, events: Batch | Events) -> NumberPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._as_batch(events))
 
@@ -45,12 +43,12 @@ class ColumnRegressor(ColumnLearner, Regressor):
         weight = check_weight(w)
         self._learn(batch, np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
 
-    def learn_many(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> None:
+    def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose target is not None in one compiled pass, without predicting any."""
-        batch = self._as_batch(events)
+        batch = self._as_batch(X)
         self._learn(batch, *check_targets(len(batch), y, w), score=False)
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> NumberPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> NumberPredictions:
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
         return self._learn(batch, *check_targets(len(batch), y, w), score=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, op
 from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row, plain_values
 from stream_bayes.kernels.common.csr import merge_duplicates
 from stream_bayes.learners.base.arrays import padded
-from stream_bayes.learners.base.input_checks import check_events, check_kinds, kind_of, same_event
+from stream_bayes.learners.base.input_checks import Events, check_events, check_kinds, kind_of, same_event, table_of
 from stream_bayes.learners.base.learner import Learner
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import BoolArray, FloatArray
@@ -66,8 +66,15 @@ class ColumnLearner(Learner):
     def _check_values(self, batch: Batch) -> None:
         """Refuse values this learner cannot use."""
 
-    def batch(self, events: Iterable[Features]) -> Batch:
+    def batch(self, events: Events) -> Batch:
         """Events as a batch of the form this learner takes."""
+        table = table_of(events)
+        if table is not None:
+            events = table.events()
+            made = table.category_batch() if self._categorical else table.numeric_batch()
+            if made is not None:
+                return made
+        events = check_events(events)
         if self._categorical:
             return Batch.from_categories(events)
         # Where names are hashed none are kept; else those that only came without a label must not pile up here.
@@ -134,9 +141,9 @@ class ColumnLearner(Learner):
             self._last_pairs = (columns, values)
         return columns, values
 
-    def _as_batch(self, events: Batch | Iterable[Features]) -> Batch:
+    def _as_batch(self, events: Batch | Events) -> Batch:
         if not isinstance(events, Batch):
-            return self.batch(check_events(events))
+            return self.batch(events)
         if events.categorical != self._categorical:
             message = f"this batch is not of the form a {type(self).__name__} takes: make it with its batch(events)"
             raise InputError(message)
@@ -166,7 +173,7 @@ class ColumnLearner(Learner):
             # Twice as much as there was, so that a stream of new names copies each a few times and not every batch.
             found = padded(found, (max(len(names), 2 * len(found)),), fill=-1)
             self._batch_columns = (names, found)
-        unknown = np.unique(batch.columns[found[batch.columns] < 0])
+        unknown = _first_places(batch, found)[0]
         if len(unknown):
             new = [names[number] for number in unknown]
             found[unknown] = self._vocabulary.lookup(new)
@@ -195,11 +202,11 @@ class ColumnLearner(Learner):
         """Give columns to the new names of the rows to learn, in the order a loop of learn_one would."""
         if batch.names is None or (self._last_columns is not None and self._last_columns[0] is batch):
             return found
-        pairs = np.repeat(learned, np.diff(batch.row_starts))
-        new, first = np.unique(batch.columns[pairs & (found[batch.columns] < 0)], return_index=True)
-        if len(new):
-            order = new[np.argsort(first)]
-            found[order] = self._register_names(batch, [batch.names[number] for number in order])
+        learned_pairs = np.repeat(learned, np.diff(batch.row_starts)) if not learned.all() else None
+        new, first = _first_places(batch, found, learned_pairs)
+        order = new[np.argsort(first)]
+        if len(order):
+            found[order] = self._register_names(batch, [batch.names[number] for number in order.tolist()])
         return found
 
     def _register_names(self, batch: Batch, names: list[Any]) -> IntArray:
@@ -208,7 +215,7 @@ class ColumnLearner(Learner):
         return self._vocabulary.register(names, texts)
 
     def _cells(self, batch: Batch, found: IntArray) -> Cells:
-        columns = found[batch.columns] if isinstance(batch.names, Names) else found
+        columns = _own_columns(batch, found) if isinstance(batch.names, Names) else found
         if batch.names is None:
             columns = batch.columns
         elif self.buckets is not None:
@@ -236,3 +243,29 @@ class ColumnLearner(Learner):
             columns = mine.register(theirs.names, theirs.texts)
             self._reserve()
         return columns
+
+
+def _own_columns(batch: Batch, found: IntArray) -> IntArray:
+    """The learner's column of each pair."""
+    width = len(cast(Names, batch.names))
+    # Of a first data frame all learners have the columns of the frame.
+    if batch.is_dense and np.array_equal(found[:width], np.arange(width)):
+        return batch.columns
+    return np.tile(found[:width], len(batch)) if batch.is_dense else found[batch.columns]
+
+
+def _first_places(batch: Batch, found: IntArray, pairs: BoolArray | None = None) -> tuple[IntArray, IntArray]:
+    """The names of a batch that have no column yet, and the first pair of each; of some of the pairs, or of all."""
+    width = len(cast(Names, batch.names))
+    if not batch.is_dense and len(batch.columns) < width:
+        unknown = found[batch.columns] < 0
+        return np.unique(batch.columns[unknown if pairs is None else unknown & pairs], return_index=True)
+    new = np.flatnonzero(found[:width] < 0)
+    if batch.is_dense or len(new) == 0:
+        return new, new
+    # As fast as the pairs are read, where sorting them takes seconds for a million rows.
+    places = np.arange(len(batch.columns)) if pairs is None else np.flatnonzero(pairs)
+    first = np.full(width, -1)
+    first[batch.columns[places[::-1]]] = places[::-1]
+    new = np.flatnonzero((found[:width] < 0) & (first >= 0))
+    return new, first[new]

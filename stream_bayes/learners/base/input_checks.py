@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from itertools import pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from stream_bayes import features
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch, Names
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.features.vocabulary import refuse_change
-from stream_bayes.typing import BoolArray, FloatArray
+from stream_bayes.typing import BoolArray, FloatArray, SupportsArray
+
+if TYPE_CHECKING:
+    from stream_bayes.features import Table
+
+
+Events = Iterable[Features] | SupportsArray
+"""Dicts of features, a data frame of pandas or polars, or an array with a column for each feature."""
 
 # Squares of values and targets, times any weight and over any prior, summed over any stream, stay finite.
 LARGEST_NUMBER = 1e50
@@ -25,17 +35,19 @@ def same_event(known: Features, x: Features) -> bool:
         return False
 
 
+def table_of(events: Any) -> Table | None:
+    """The table of a data frame, a matrix or an array with named fields; None for anything else, a series too."""
+    if not hasattr(events, "__array__"):
+        return None
+    has_fields = getattr(getattr(events, "dtype", None), "names", None) is not None
+    return features.Table.of(events) if has_fields or len(getattr(events, "shape", ())) == 2 else None
+
+
 def check_events(events: Any) -> Iterable[Features]:
     """The events of a batch, if there are any to go through."""
-    if hasattr(events, "__array__"):
-        message = (
-            f"events are a list of dicts or a Batch; got {type(events).__name__}: a matrix becomes a batch by "
-            "Batch.from_matrix(matrix, names), a pandas table events by to_dict('records')"
-        )
-        raise InputError(message)
     if isinstance(events, Iterable):
         return events
-    message = f"events are a list of dicts or a Batch; got {type(events).__name__}"
+    message = f"events are a list of dicts, a data frame, a matrix or a Batch; got {type(events).__name__}"
     raise InputError(message)
 
 
@@ -50,8 +62,14 @@ def check_kinds(
     batch: Batch, learned: BoolArray, known: dict[FeatureName, str], kind: Callable[[Any], tuple[FeatureName, str]]
 ) -> None:
     """Go through the rows as a loop would: each must fit the kinds known so far; one to learn adds its own."""
-    kinds: dict[FeatureName, str] = {}
     names = cast(Names, batch.names)
+    few = len(batch.columns) < len(names)
+    used = np.unique(batch.columns) if few else np.flatnonzero(np.bincount(batch.columns))
+    pairs = {kind(names[number]) for number in used.tolist()}
+    # Where each feature has one kind the order of the rows does not matter.
+    if len({feature for feature, _ in pairs}) == len(pairs) and all(known.get(*pair) == pair[1] for pair in pairs):
+        return
+    kinds: dict[FeatureName, str] = {}
     for row, (begin, end) in enumerate(pairwise(batch.row_starts.tolist())):
         found = [kind(names[number]) for number in batch.columns[begin:end].tolist()]
         for feature, now in found:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.common.class_scores import to_probabilities
 from stream_bayes.kernels.common.csr import Joint
 from stream_bayes.kernels.common.label_variance import split_variances
+from stream_bayes.learners.base.arrays import row_at
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
@@ -45,6 +49,13 @@ class LabelPredictions:
 
     def __len__(self) -> int:
         return len(self.latent_mean)
+
+    def __getitem__(self, row: int) -> LabelPredictive:
+        """Return the posterior predictive of a row; -1 is the last."""
+        return self.predictive(row_at(row, len(self)))
+
+    def __iter__(self) -> Iterator[LabelPredictive]:
+        return map(self.predictive, range(len(self)))
 
     @classmethod
     def from_joint(cls, labels: tuple[Label, ...], joint: Joint) -> LabelPredictions:
@@ -104,6 +115,17 @@ class LabelPredictions:
         numbers = self.probabilities[row].tolist()
         return {label: p for label, p in zip(self.labels, numbers, strict=True) if not math.isnan(p)}
 
+    def most_probable(self) -> NDArray[Any]:
+        """The most probable label of each row, the first of equals; None where none is known."""
+        table = np.where(np.isnan(self.probabilities), -1.0, self.probabilities)
+        table = np.column_stack((table, np.full(len(table), -0.5)))
+        labels = np.empty(len(self.labels) + 1, dtype=object)
+        labels[:-1] = self.labels
+        found = labels[table.argmax(axis=1)]
+        # Labels of one type are an array of that type, as those who compare them expect.
+        same = len(set(map(type, self.labels))) == 1 and bool((table.max(axis=1, initial=-1.0) >= 0.0).all())
+        return np.array(found.tolist()) if same and len(found) else found
+
     def predictive(self, row: int) -> LabelPredictive:
         """The posterior predictive of the row's label, with its variance split into noise and ignorance."""
         probabilities = self.probabilities_of(row)
@@ -111,7 +133,7 @@ class LabelPredictions:
             # A label without a rival has probability 1 by default, and nothing is known of what else may come.
             return LabelPredictive(probabilities, Beta(1.0, 1.0))
         if self.counts is not None:
-            top = int(self.probabilities[row].argmax())
+            top = int(np.argmax(list(probabilities.values())))
             return LabelPredictive(probabilities, Beta(self.counts[row, top], self.counts[row, 1 - top]))
         mean = max(min(float(self.latent_mean[row]), CERTAIN), -CERTAIN)
         variance = min(float(self.latent_variance[row]), CLUELESS)

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stream_bayes import features
 from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.features.values import IntArray, plain
-from stream_bayes.typing import FloatArray
+from stream_bayes.typing import FloatArray, SupportsArray
 from stream_bayes.validation import non_negative
 
 Label = str | bool | int
@@ -21,7 +21,7 @@ Label = str | bool | int
 LARGEST_LABEL = 2**63
 LARGEST_WEIGHT = 1e12
 
-Many = Sequence[Any] | NDArray[Any]
+Many = Sequence[Any] | SupportsArray
 """Labels, targets or weights, one for each event of a batch; None for a label that is not known."""
 _LIKE_JSON = re.compile(r'"|-?\d+$|-?\d.*[.eE]|true$|false$')
 
@@ -80,14 +80,19 @@ class Labels:
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), as they will be once the new labels, also returned, are registered."""
         known = self._codes.copy()
-        codes: list[int] = []
-        for label in labels:
-            codes.append(-1 if label is None else known.setdefault(check_label(label), len(known)))
-        return np.array(codes, dtype=np.int64), list(known)[len(self._codes) :]
+        listed = list(labels)
+        # Each different label is checked once: a million rows have few.
+        codes = {label: -1 if label is None else _code_in(known, label) for label in distinct(listed)}
+        numbers = np.fromiter(map(codes.__getitem__, listed), np.int64, len(listed))
+        return numbers, list(known)[len(self._codes) :]
 
-    def truncate(self, count: int) -> None:
-        """Keep only the first labels."""
-        self._codes = dict(list(self._codes.items())[:count])
+    def mark(self) -> Any:
+        """What `reset` needs to forget the labels that are registered from now on."""
+        return len(self._codes)
+
+    def reset(self, mark: Any) -> None:
+        """Forget the labels that were registered since the mark was taken."""
+        self._codes = dict(list(self._codes.items())[:mark])
 
     def register(self, labels: Iterable[Label]) -> None:
         """Append labels that are new."""
@@ -95,23 +100,19 @@ class Labels:
             self._codes.setdefault(label, len(self._codes))
 
 
-class TwoLabels(Labels):
-    """The two labels that were declared, and no others."""
+def distinct(labels: list[Any]) -> Iterable[Any]:
+    """The different labels in the order they come; refuses what is no label."""
+    try:
+        return dict.fromkeys(labels)
+    except TypeError:
+        for label in labels:
+            if label is not None:
+                check_label(label)
+        raise
 
-    def __init__(self, declared: Sequence[Any]) -> None:
-        super().__init__(declared)
-        if len(self) != 2:
-            message = f"classes must be two different labels; got {shown(declared)}"
-            raise ParameterError(message)
 
-    def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
-        """The codes of many labels (None: -1)."""
-        codes, new = super().codes(labels)
-        if new:
-            first, second = self
-            message = f"label {new[0]!r} is neither {first!r} nor {second!r}: declare the two by classes=(..., ...)"
-            raise InputError(message)
-        return codes, new
+def _code_in(known: dict[Label, int], label: Any) -> int:
+    return known.setdefault(check_label(label), len(known))
 
 
 def check_weight(w: Any) -> float:
@@ -125,14 +126,31 @@ def check_weight(w: Any) -> float:
     return weight
 
 
+def array_of(values: Any) -> Any:
+    """The values of a series, as an array or, where some are missing, as a list; anything else as it is."""
+    is_series = hasattr(values, "__array__") and not isinstance(values, (np.ndarray, np.generic))
+    return features.series_values(values) if is_series else values
+
+
+def check_weights(w: Any) -> FloatArray:
+    """The weights of the events of a batch."""
+    weights = array_of(w)
+    if isinstance(weights, np.ndarray) and weights.dtype.kind in "iuf" and weights.ndim == 1:
+        numbers = np.array(weights, dtype=np.float64)
+        if not len(numbers) or 0.0 <= numbers.min() <= numbers.max() <= LARGEST_WEIGHT:
+            return numbers
+    return np.array([check_weight(weight) for weight in weights], dtype=np.float64)
+
+
 def check_batch(events: int, y: Any, w: Any) -> tuple[list[Any], FloatArray]:
     """The labels and weights of a batch, one each an event; a label of weight 0 is none."""
     if isinstance(y, (str, Mapping)):
         message = f"labels or targets are a list, one for each event; got {type(y).__name__}"
         raise InputError(message)
     try:
-        labels = list(y)
-        weights = np.ones(len(labels)) if w is None else np.array([check_weight(weight) for weight in w])
+        values = array_of(y)
+        labels = values.tolist() if isinstance(values, np.ndarray) and values.ndim else list(values)
+        weights = np.ones(len(labels)) if w is None else check_weights(w)
     except TypeError as problem:
         message = f"labels and weights are lists, one entry for each event: {problem}"
         raise InputError(message) from problem

@@ -220,6 +220,11 @@ class Learner(base.Estimator):
             raise type(problem)(message) from problem
 
 
+def load(path: str | os.PathLike[str]) -> Learner:
+    """Read a learner of any kind back from the file that its `save(path)` wrote."""
+    return Learner.load(path)
+
+
 class Additive(Learner):
     """A learner whose evidence is a sum of sufficient statistics over its events.
 

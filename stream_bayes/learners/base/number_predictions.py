@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from stream_bayes.learners.base.arrays import row_at
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Normal, StudentT
 from stream_bayes.typing import FloatArray
@@ -46,6 +48,13 @@ class NumberPredictions(ABC):
 
     def __len__(self) -> int:
         return len(self.mean)
+
+    def __getitem__(self, row: int) -> Predictive:
+        """Return the posterior predictive of a row; -1 is the last."""
+        return self.predictive(row_at(row, len(self)))
+
+    def __iter__(self) -> Iterator[Predictive]:
+        return map(self.predictive, range(len(self)))
 
     @property
     @abstractmethod

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.fusion.calibration import fold_calibration
 from stream_bayes.kernels.fusion.combination import fold_evidence, fold_stack, mix
 from stream_bayes.learners.base.classifier import Classifier, Prepared
+from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
+from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label
+from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.learners.beta_bernoulli import BetaBernoulli
 from stream_bayes.learners.fusion.members import MemberPredictions, Members, check_learners
 from stream_bayes.learners.fusion.reliability import Reliability, ReliabilityRecord
@@ -100,8 +102,8 @@ class LogOddsFusion(Classifier):
         largest_log_odds: float = 300.0,
         classes: tuple[Label, Label] = (False, True),
     ) -> None:
-        self._labels = TwoLabels(classes)
-        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self._labels = declared_labels(classes)
+        self.classes = self._labels.pair.labels
         # Also what makes `clone` carry no data: whatever learners it is given, a constructor keeps none of theirs.
         self.learners = check_learners(learners, self.classes)
         self.method = one_of(method, "method", ("stacking", "averaging"))
@@ -160,7 +162,7 @@ class LogOddsFusion(Classifier):
         """The probabilities with their variance, from that of the weights, the learners and the calibration."""
         return self._predict(self._members.one(x)).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Features]) -> LabelPredictions:
+    def predictive_many(self, events: Batch | Events) -> LabelPredictions:
         """Predictions for many events; nothing is learned."""
         return self._predict(self._members.parts(events))
 
@@ -168,11 +170,11 @@ class LogOddsFusion(Classifier):
         """Teach one event to every learner, the stack and the calibration; all or nothing."""
         self._learn(self._members.one(x), [check_label(y)], [w])
 
-    def batch(self, events: Iterable[Features]) -> Batch:
+    def batch(self, events: Events) -> Batch:
         """Events as a batch that holds them in the form of each learner."""
         return self._members.batch(events)
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Predict each row, then learn it: one pass for each learner, one over their log-odds.
 
         A plain `Batch` is given to every learner as it is, so they must all take its form.

@@ -16,7 +16,7 @@ from stream_bayes.features.values import Features
 from stream_bayes.kernels.fusion.combination import sign_log_odds
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.columns import ColumnLearner
-from stream_bayes.learners.base.input_checks import check_events
+from stream_bayes.learners.base.input_checks import Events, check_events, table_of
 from stream_bayes.learners.base.label_predictions import CERTAIN, LabelPredictions
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.typing import FloatArray
@@ -65,9 +65,9 @@ class Members:
         """Whether there are members that may fail at learning what was prepared."""
         return bool(self._unsure)
 
-    def batch(self, events: Iterable[Features]) -> MemberBatch:
+    def batch(self, events: Events) -> MemberBatch:
         """A batch for each member, one and the same for all that make theirs in the same way."""
-        listed = list(events)
+        listed = events if table_of(events) is not None else list(check_events(events))
         made = {place: self.learners[place].batch(listed) for place in set(self._makers)}
         first = made[self._makers[0]]
         shape = (first.row_starts, first.columns, first.values, first.names, first.texts, first.categorical)
@@ -82,10 +82,10 @@ class Members:
         }
         return tuple(made[place] for place in self._makers)
 
-    def parts(self, events: Batch | Iterable[Features]) -> tuple[Batch, ...]:
+    def parts(self, events: Batch | Events) -> tuple[Batch, ...]:
         """The events as each member takes them."""
         if not isinstance(events, Batch):
-            return self.batch(check_events(events)).parts
+            return self.batch(events).parts
         if not isinstance(events, MemberBatch):
             return (events,) * len(self.learners)
         if len(events.parts) != len(self.learners):

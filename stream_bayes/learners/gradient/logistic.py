@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from stream_bayes.features import Batch
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.gradient.steps import fold_logistic
-from stream_bayes.learners.base.column_classifier import ColumnClassifier
-from stream_bayes.learners.base.labels import Label, TwoLabels
+from stream_bayes.learners.base.binary_classifier import BinaryClassifier
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.gradient.base import OneOutput
+from stream_bayes.persistence.snapshot import Arrays
 
 
-class LogisticRegression(OneOutput, ColumnClassifier):
+class LogisticRegression(OneOutput, BinaryClassifier):
     """Two labels, the log-odds linear in the features, the weights moved by each event along its gradient.
 
     Parameters
@@ -24,7 +23,8 @@ class LogisticRegression(OneOutput, ColumnClassifier):
     intercept
         Whether there is a constant term; it is never penalised.
     classes
-        The two labels; the log-odds are those of the second.
+        The two labels; the log-odds are those of the second. By default the first two that are learned, in that order,
+        False and True together.
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
 
@@ -60,16 +60,17 @@ class LogisticRegression(OneOutput, ColumnClassifier):
         l2: float = 0.0,
         intercept: bool = True,
         buckets: int | None = None,
-        classes: tuple[Label, Label] = (False, True),
+        classes: tuple[Label, Label] | None = None,
     ) -> None:
         super().__init__(classes, buckets)
-        self.classes = cast(tuple[Label, Label], self.classes)
-        self._labels = TwoLabels(classes)
         self._set_rule(step, rate, l1, l2, intercept=intercept)
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         fold_logistic(rows, score, self._rule, self._model, joint)
 
-    @property
-    def _multiclass(self) -> bool:
-        return False
+    def _arrays(self) -> Arrays:
+        return {**super()._arrays(), **self._labels.arrays()}
+
+    def _restore(self, arrays: Arrays) -> None:
+        self._labels.restore(arrays)
+        super()._restore(arrays)

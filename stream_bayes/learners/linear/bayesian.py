@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, Self, cast
 
 import numpy as np
@@ -15,7 +14,7 @@ from stream_bayes.kernels.common.csr import TargetRows
 from stream_bayes.kernels.linear.full import COUNT, LOG_EVIDENCE
 from stream_bayes.kernels.linear.noise import RegressionScore, RegressionScores
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
-from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.input_checks import Events, check_size
 from stream_bayes.learners.base.labels import check_weight
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.number_predictions import (
@@ -160,8 +159,7 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         """Whether the evidence is a sum over events: with a full covariance and without forgetting."""
         return self.forgetting == 1.0 and self.covariance == "full"
 
-    def predict_one(self, x: Features) -> float:
-        """The mean of the target."""
+    def _mean_one(self, x: Features) -> float:
         return self._score(x)[0]
 
     def predictive_one(self, x: Features) -> Normal | StudentT:
@@ -220,7 +218,7 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         score = RegressionScore(*self._score(x))
         return information.gain(score.ignorance / score.noise, score.degrees)
 
-    def rank_by_information(self, events: Batch | Iterable[Features], k: int) -> IntArray:
+    def rank_by_information(self, events: Batch | Events, k: int) -> IntArray:
         """The rows of k events to ask the targets of, best first: each has the largest variance given those before it.
 
         Exact for a whole batch before any target is known, since the covariance does not depend on them. O(n d) a

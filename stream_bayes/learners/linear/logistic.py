@@ -7,14 +7,15 @@ import math
 from stream_bayes.features import Batch
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.linear.full import LOG_EVIDENCE
-from stream_bayes.learners.base.column_classifier import ColumnClassifier
+from stream_bayes.learners.base.binary_classifier import BinaryClassifier
 from stream_bayes.learners.base.input_checks import check_size
-from stream_bayes.learners.base.labels import Label, TwoLabels
+from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightPosterior, check_done
+from stream_bayes.persistence.snapshot import Arrays
 
 
-class BayesianLogisticRegression(WeightPosterior, ColumnClassifier):
+class BayesianLogisticRegression(WeightPosterior, BinaryClassifier):
     """Two labels, the log-odds linear in the features, and a Gaussian posterior of the weights.
 
     Parameters
@@ -29,7 +30,8 @@ class BayesianLogisticRegression(WeightPosterior, ColumnClassifier):
     forgetting
         Below 1, everything known counts this much less at each event, the prior too.
     classes
-        The two labels; the log-odds are those of the second.
+        The two labels; the log-odds are those of the second. By default the first two that are learned, in that order,
+        False and True together.
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
 
@@ -65,11 +67,10 @@ class BayesianLogisticRegression(WeightPosterior, ColumnClassifier):
         covariance: str = "full",
         intercept: bool = True,
         forgetting: float = 1.0,
-        classes: tuple[Label, Label] = (False, True),
+        classes: tuple[Label, Label] | None = None,
         buckets: int | None = None,
     ) -> None:
         super().__init__(classes, buckets)
-        self._labels = TwoLabels(classes)
         self._begin(prior_precision, covariance, intercept, forgetting)
 
     def log_evidence(self) -> float:
@@ -85,6 +86,9 @@ class BayesianLogisticRegression(WeightPosterior, ColumnClassifier):
     def _check_values(self, batch: Batch) -> None:
         check_size(batch.values)
 
-    @property
-    def _multiclass(self) -> bool:
-        return False
+    def _arrays(self) -> Arrays:
+        return {**super()._arrays(), **self._labels.arrays()}
+
+    def _restore(self, arrays: Arrays) -> None:
+        self._labels.restore(arrays)
+        super()._restore(arrays)

@@ -37,6 +37,8 @@ class NaiveBayes(GenerativeClassifier):
 
     posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")
     _evidence_kind: ClassVar[type[tuple[Any, ...]]]
+    _takes_counts: ClassVar[bool] = True
+    """Whether values are counts, from 0 on."""
 
     def __init__(self, class_prior_count: float, classes: tuple[Label, ...] | None, buckets: int | None) -> None:
         super().__init__(class_prior_count, classes, buckets)
@@ -183,7 +185,7 @@ class NaiveBayes(GenerativeClassifier):
         self._refresh()
 
     def _more_tags(self) -> set[str]:
-        return {base.tags.POSITIVE_INPUT}
+        return {base.tags.POSITIVE_INPUT} if self._takes_counts else set()
 
 
 def table_of(prior: float) -> FloatArray:

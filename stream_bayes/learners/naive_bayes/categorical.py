@@ -58,6 +58,7 @@ class CategoricalNB(NaiveBayes):
 
     _evidence: CategoryCounts
     _evidence_kind = CategoryCounts
+    _takes_counts = False
     _categorical = True
     _sizes: IntArray
 

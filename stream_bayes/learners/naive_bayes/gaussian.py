@@ -78,6 +78,7 @@ class GaussianNB(NaiveBayes):
 
     _evidence: Moments
     _evidence_kind = Moments
+    _takes_counts = False
 
     def __init__(
         self,

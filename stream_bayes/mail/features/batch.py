@@ -1,6 +1,7 @@
 """MailBatch: raw mails, texts and dicts of fields as hashed features for the kernels.
 
-A raw message is bytes. A text is taken as the message it is the text of, which may have a header or none. A dict holds
+A raw message is bytes, or a message of Python's email package. A text is taken as the message it is the text of, which
+may have a header or none. A dict or a row of a data frame holds
 the message as `raw` or `text`, and its other entries are header fields: `sender` is From, `subject` is Subject, unless
 the message has them itself.
 """
@@ -12,6 +13,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from typing import Any, cast
 
 import numpy as np
@@ -22,10 +24,15 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.mail.decode import LONGEST_NAME, MAX_RAW, NAME
 from stream_bayes.kernels.mail.features import VIEWS, Scratch, Shape, new_scratch, read_mail, read_mails
 from stream_bayes.kernels.mail.tokens import Buckets
-from stream_bayes.mail.parse.parsed_mail import decode_sections
+from stream_bayes.learners.base.input_checks import table_of
+from stream_bayes.mail.parse.parsed_mail import decode_sections, message_bytes
+from stream_bayes.typing import SupportsArray
 
-Mail = bytes | bytearray | str | Mapping[Any, Any]
+Mail = bytes | bytearray | str | Mapping[Any, Any] | Message
 """A message in any form that is accepted."""
+
+Mails = Iterable[Mail] | SupportsArray
+"""A list of messages, a series of texts, or a data frame with a column for each field."""
 
 _FIELD_NAMES = {"sender": "From", "subject": "Subject"}
 # Fields that every header has one of.
@@ -57,12 +64,13 @@ class _ThreadScratch(threading.local):
 _thread = _ThreadScratch()
 
 
-def read_batch(mails: Iterable[Mail], shape: Shape) -> MailBatch:
+def read_batch(mails: Mails, shape: Shape) -> MailBatch:
     """Hash the features of each mail."""
-    if isinstance(mails, (bytes, bytearray, str, Mapping)) or not isinstance(mails, Iterable):
+    if isinstance(mails, (bytes, bytearray, str, Mapping, Message)) or not isinstance(mails, Iterable):
         message = f"mails are a list of messages; got {type(mails).__name__}"
         raise InputError(message)
-    raws = tuple(map(mail_bytes, mails))
+    table = table_of(mails)
+    raws = tuple(map(mail_bytes, mails if table is None else table.events()))
     starts = np.zeros(len(raws) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=starts[1:])
     arena = np.frombuffer(b"".join(raws), dtype=np.uint8)
@@ -92,7 +100,9 @@ def mail_bytes(mail: Any) -> bytes:
         return mail[:MAX_RAW].encode("utf-8", "surrogatepass")[:MAX_RAW]
     if isinstance(mail, Mapping):
         return _from_fields(mail)[:MAX_RAW]
-    message = f"a mail is bytes, a text or a dict of its fields; got {type(mail).__name__}"
+    if isinstance(mail, Message):
+        return message_bytes(mail)[:MAX_RAW]
+    message = f"a mail is bytes, a text, an email.message.Message or a dict of its fields; got {type(mail).__name__}"
     raise InputError(message)
 
 
@@ -121,7 +131,7 @@ def _name(name: Any) -> bytes:
 def _value(value: Any) -> bytes:
     if value is None:
         return b""
-    if isinstance(value, (bytes, bytearray, str)):
+    if isinstance(value, (bytes, bytearray, str, Message)):
         return mail_bytes(value)
     if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)) and math.isfinite(value):
         return repr(value.item() if isinstance(value, np.generic) else value).encode()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from stream_bayes.kernels.mail.fold import MEMORY, fold_mails
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.explanation import EventExplanation
 from stream_bayes.learners.base.label_predictions import both_probabilities
-from stream_bayes.learners.base.labels import Label, Many, TwoLabels, check_batch, check_label
+from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label
 from stream_bayes.learners.base.named_posterior import NamedPosterior
+from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.learners.fusion.weights import LogisticWeights
-from stream_bayes.mail.features.batch import Mail, MailBatch, read_batch
+from stream_bayes.mail.features.batch import Mail, MailBatch, Mails, read_batch
 from stream_bayes.mail.filter import composition, evidence
 from stream_bayes.mail.filter.composition import ALL_MEMBERS, LIGHT_MEMBERS, SCALES
 from stream_bayes.mail.filter.explanation import SHOWN, Explanation, Knowledge, explain
@@ -119,8 +120,8 @@ class SpamFilter(Classifier):
         false_negative_cost: float = 1.0,
         classes: tuple[Label, Label] = ("ham", "spam"),
     ) -> None:
-        self._labels = TwoLabels(classes)
-        self.classes = cast(tuple[Label, Label], tuple(self._labels))
+        self._labels = declared_labels(classes)
+        self.classes = self._labels.pair.labels
         self.members = composition.check_members(members)
         self.external_members = check_external_members(external_members)
         self.buckets = composition.check_buckets(buckets)
@@ -182,7 +183,7 @@ class SpamFilter(Classifier):
         """The probabilities with their variance, split into noise and ignorance."""
         return self.predictive_many(self._one(x)).predictive(0)
 
-    def predictive_many(self, events: Batch | Iterable[Mail]) -> MailPredictions:
+    def predictive_many(self, events: Batch | Mails) -> MailPredictions:
         """Predictions for many mails; nothing is learned."""
         batch = self._as_batch(events)
         count = len(batch.raws)
@@ -234,18 +235,18 @@ class SpamFilter(Classifier):
         # With 5 % of SMS labels corrected 50 mails late 1.20 (1-ROCA)%; 1.95 if the fusion learns, 1.72 if uncorrected.
         self._fusion.factor, self._fusion.target = kept
 
-    def batch(self, events: Iterable[Mail]) -> MailBatch:
+    def batch(self, events: Mails) -> MailBatch:
         """Mails as their features."""
         return read_batch(events, self._shape)
 
     def learn_many(
-        self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None, *, remember: Many | None = None
+        self, X: Batch | Mails, y: Many, w: Many | None = None, *, remember: Sequence[bool] | None = None
     ) -> None:
         """Learn each mail whose label is not None."""
-        self.test_then_train(events, y, w, remember=remember)
+        self.test_then_train(X, y, w, remember=remember)
 
     def test_then_train(
-        self, events: Batch | Iterable[Mail], y: Many, w: Many | None = None, *, remember: Many | None = None
+        self, events: Batch | Mails, y: Many, w: Many | None = None, *, remember: Sequence[bool] | None = None
     ) -> MailPredictions:
         """Predict each mail, then learn it if its label is not None, in one compiled pass.
 

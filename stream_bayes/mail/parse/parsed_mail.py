@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from email.errors import MessageError
+from email.message import Message
 from email.parser import BytesHeaderParser
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from stream_bayes.errors import InputError
 from stream_bayes.kernels.mail.decode import MAX_RAW, MAX_TEXT, decode_mail
 from stream_bayes.mail.parse.mime import MAX_FIELD, MimePart, decode_text, decode_words, is_mail, part_of
 
@@ -37,6 +40,23 @@ def decode_sections(raw: bytes) -> MailSections:
     return MailSections(text[:header_end].tobytes(), text[header_end:length].tobytes())
 
 
+def message_bytes(message: Message) -> bytes:
+    """The bytes of a message of Python's email package.
+
+    >>> from email.message import EmailMessage
+    >>> message = EmailMessage()
+    >>> message["Subject"] = "Lunch?"
+    >>> message.set_content("At noon.")
+    >>> message_bytes(message)[:15]
+    b'Subject: Lunch?'
+    """
+    try:
+        return message.as_bytes()
+    except (AttributeError, LookupError, TypeError, ValueError, MessageError) as problem:
+        text = f"this {type(message).__name__} cannot be written as bytes ({problem}): give the bytes it was read from"
+        raise InputError(text) from problem
+
+
 class ParsedMail:
     """A raw mail with what was parsed of it; each part of that is computed at its first use and kept.
 
@@ -51,9 +71,11 @@ class ParsedMail:
         self.raw = raw
 
     @classmethod
-    def of(cls, mail: bytes | ParsedMail) -> ParsedMail:
+    def of(cls, mail: bytes | Message | ParsedMail) -> ParsedMail:
         """The mail itself if it is parsed already."""
-        return mail if isinstance(mail, ParsedMail) else cls(mail)
+        if isinstance(mail, ParsedMail):
+            return mail
+        return cls(message_bytes(mail) if isinstance(mail, Message) else mail)
 
     @cached_property
     def root(self) -> MimePart:

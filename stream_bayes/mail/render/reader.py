@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from email.message import Message
 from itertools import groupby
 from typing import NamedTuple
 
@@ -75,7 +76,7 @@ class RenderedMail(NamedTuple):
     """Whether only the beginning is shown."""
 
 
-def render_mail(mail: bytes | ParsedMail) -> RenderedMail:
+def render_mail(mail: bytes | Message | ParsedMail) -> RenderedMail:
     """Render a mail as text.
 
     >>> rendered = render_mail(b"Subject: tea\\n\\n<p>At <a href=//x.example>noon</a>?<script>a()")

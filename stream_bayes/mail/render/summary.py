@@ -7,6 +7,7 @@ learned from, by learners that do not read mail themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from email.message import Message
 
 from stream_bayes.mail.parse.mime import READABLE, MimePart, decode_text, inner_parts, text_of
 from stream_bayes.mail.parse.parsed_mail import ParsedMail
@@ -22,7 +23,7 @@ _LEAST_ROOM = 200
 _TEXT_BYTES = 1 << 16
 
 
-def subject(mail: bytes | ParsedMail) -> str:
+def subject(mail: bytes | Message | ParsedMail) -> str:
     """The subject, decoded; empty where there is none.
 
     >>> subject(b"Subject: =?utf-8?q?caf=C3=A9?= today\\n\\nAt noon?")
@@ -31,7 +32,7 @@ def subject(mail: bytes | ParsedMail) -> str:
     return printable(ParsedMail.of(mail).header("subject"))
 
 
-def sender(mail: bytes | ParsedMail) -> str:
+def sender(mail: bytes | Message | ParsedMail) -> str:
     """The From field, decoded; empty where there is none.
 
     >>> sender(b"From: =?iso-8859-1?q?J=F6rg?= <joerg@example.org>\\n\\n")
@@ -40,7 +41,7 @@ def sender(mail: bytes | ParsedMail) -> str:
     return printable(ParsedMail.of(mail).header("from"))
 
 
-def preview(mail: bytes | ParsedMail, characters: int = 200) -> str:
+def preview(mail: bytes | Message | ParsedMail, characters: int = 200) -> str:
     """The beginning of the first part with text to read, or of the mail itself where it has no header.
 
     Where there is nothing to read, as in a picture, it is the beginning of the raw part.

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from stream_bayes import BernoulliNB, Beta, BetaBernoulli, Learner, MultinomialNB
+from stream_bayes import BernoulliNB, Beta, BetaBernoulli, Learner, MultinomialNB, SpamFilter, load
 from stream_bayes.errors import SnapshotDamaged, SnapshotError, SnapshotTooNew, StreamBayesError
 from stream_bayes.persistence import snapshot
 from stream_bayes.testing import frozen
@@ -133,6 +133,12 @@ def test_of_another_class(path: Path) -> None:
     with pytest.raises(SnapshotError, match="state of a BernoulliNB, not of a MultinomialNB"):
         MultinomialNB.load(path)
     assert isinstance(Learner.load(path), BernoulliNB)
+
+
+def test_load_takes_a_learner_of_any_kind(path: Path, model: BernoulliNB) -> None:
+    assert frozen(load(path)) == frozen(model)
+    SpamFilter(buckets=2**10).save(path)
+    assert isinstance(load(str(path)), SpamFilter)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from stream_bayes.learners.base.label_predictions import CERTAIN, CLUELESS, Labe
 from stream_bayes.mail.filter.predictions import MailPredictions
 from stream_bayes.testing import events, taught
 from stream_bayes.typing import FloatArray
-from tests.support.learners import LEARNERS
+from tests.support.learners import LEARNERS, by_setting
 from tests.support.spam_mails import SMALL, stream
 
 CLASSIFIERS = [name for name, learner in LEARNERS.items() if isinstance(learner, Classifier)]
@@ -118,3 +118,20 @@ def test_predictions_of_another_filter_are_refused() -> None:
     prediction = MailPredictions(("no", "yes"), both_probabilities(np.zeros(2)), *np.zeros((3, 2)))
     with pytest.raises(InputError, match=r"labels \('no', 'yes'\).*\('ham', 'spam'\)"):
         SpamFilter(buckets=2**10).decide_many(prediction)
+
+
+@pytest.mark.parametrize("name", by_setting(LEARNERS))
+def test_a_batch_of_predictions_is_a_sequence(name: str) -> None:
+    """Each entry is the predictive of its row, counted from the end where the index is below zero."""
+    learner = LEARNERS[name]
+    model = taught(learner, events(learner))
+    found = model.predictive_many([x for x, _ in events(learner, 4)])
+    rows = [found.predictive(row) for row in range(4)]
+    assert list(found) == rows
+    assert [found[row] for row in range(4)] == rows
+    assert found[-1] == found[np.int64(3)] == rows[3]
+    for wrong in (4, -5):
+        with pytest.raises(IndexError, match="there are 4 rows"):
+            _ = found[wrong]
+    with pytest.raises(TypeError):
+        _ = found[1.0]

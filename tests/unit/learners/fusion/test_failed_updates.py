@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -22,8 +21,8 @@ from stream_bayes import (
     MultinomialNB,
 )
 from stream_bayes.errors import EvidenceError, InputError, NumericalError, StreamBayesError
-from stream_bayes.features.values import Features
 from stream_bayes.learners.base.classifier import Classifier
+from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Many
 from stream_bayes.testing import frozen, refused, taught
@@ -36,7 +35,7 @@ class Raising(GaussianNB):
 
     raised: Any = KeyboardInterrupt
 
-    def test_then_train(self, events: Batch | Iterable[Features], y: Many, w: Many | None = None) -> LabelPredictions:
+    def test_then_train(self, events: Batch | Events, y: Many, w: Many | None = None) -> LabelPredictions:
         """Raise what no check can see beforehand."""
         predictions = super().test_then_train(events, y, w)
         names: Any = events.names if isinstance(events, Batch) else None

@@ -200,7 +200,7 @@ def test_bad_input() -> None:
         BayesianLogisticRegression(classes=("a",))  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="prior_precision"):
         BayesianLogisticRegression(prior_precision=0.0)
-    model = BayesianLogisticRegression()
+    model = BayesianLogisticRegression(classes=(False, True))
     with pytest.raises(InputError, match="neither False nor True"):
         model.learn_one({"a": 1.0}, "spam")
     with pytest.raises(InputError, match="values must lie between"):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from email import message_from_bytes
+from email.message import EmailMessage, Message
 
 import numpy as np
 import pytest
 
 from stream_bayes import SpamFilter
+from stream_bayes.active.coverage import message_of
+from stream_bayes.active.near_duplicates import sketch_of
 from stream_bayes.errors import InputError
 from stream_bayes.kernels.mail.decode import MAX_TEXT
 from stream_bayes.kernels.mail.features import VIEWS, Shape
 from stream_bayes.mail.features.batch import Mail, MailBatch, mail_bytes, read_batch
 from stream_bayes.mail.parse.parsed_mail import decode_sections
+from stream_bayes.mail.render.summary import subject
 from tests.support.mail_reference import reference_features
 from tests.support.mails import make_mail, make_mails
 from tests.support.mutations import mutated
@@ -205,3 +210,32 @@ def test_any_name_of_a_field_stays_one() -> None:
     header, body = decode_sections(mail_bytes({"": "x", "k" * 70: "y", "with blank": "z", "text": "body"}))
     assert header.splitlines() == [b"-: x", b"k" * 63 + b": y", b"with-blank: z"]
     assert body == b"\nbody"
+
+
+def test_a_message_of_the_email_package_is_a_mail() -> None:
+    """As its bytes: alone, as a field of a dict, for near-duplicates, and for what is shown of it."""
+    message = EmailMessage()
+    message["Subject"] = "Lunch at Müller's?"
+    message["From"] = "ann@example.org"
+    message.set_content("Grüße, at noon.")
+    raw = message.as_bytes()
+    assert mail_bytes(message) == mail_bytes({"raw": message}) == raw
+    assert mail_bytes(message_from_bytes(raw)) == raw
+    assert subject(message) == subject(raw) == "Lunch at Müller's?"
+    assert sketch_of(message).tolist() == sketch_of(raw).tolist()
+    assert message_of(message) == raw
+    model = SpamFilter(buckets=2**10)
+    model.learn_one(message, "ham")
+    model.learn_many([message, raw], ["ham", "ham"])
+    assert model.predict_proba_one(message) == model.predict_proba_one(raw)
+    with pytest.raises(InputError, match="a list of messages"):
+        model.learn_many(message, ["ham"])
+
+
+def test_a_message_that_cannot_be_written_is_refused() -> None:
+    message = Message()
+    message["Subject"] = "x"
+    message.set_payload(["not a part"])
+    message["Content-Type"] = "multipart/mixed"
+    with pytest.raises(InputError, match="cannot be written as bytes"):
+        mail_bytes(message)

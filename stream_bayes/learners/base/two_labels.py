@@ -1,0 +1,209 @@
+"""Two labels: declared, or learned as they come, and predictions that name those known at each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes.errors import InputError, ParameterError, shown
+from stream_bayes.features.values import IntArray
+from stream_bayes.features.vocabulary import pack_json, unpack_json
+from stream_bayes.learners.base.label_predictions import LabelPredictions
+from stream_bayes.learners.base.labels import Label, Labels, check_classes, check_label, distinct
+from stream_bayes.persistence.snapshot import Arrays
+
+
+class LabelPair(NamedTuple):
+    """Two labels, and which of them were learned."""
+
+    first: Label = False
+    second: Label = True
+    learned: tuple[bool, bool] = (False, False)
+
+    @classmethod
+    def of(cls, learned: Sequence[Label | None]) -> LabelPair:
+        """The pair of the labels that were learned; None where none was."""
+        first, second = learned
+        if first is not None and first == second:
+            message = f"the two labels are both {first!r}"
+            raise ValueError(message)
+        own = first if second is None else second
+        numbers = None in learned and type(own) is int and own in (0, 1)
+        default: tuple[Label, Label] = (0, 1) if numbers else (False, True)
+        return cls(
+            default[0] if first is None else first,
+            default[1] if second is None else second,
+            (first is not None, second is not None),
+        )
+
+    @property
+    def labels(self) -> tuple[Label, Label]:
+        """Both, whether learned or not."""
+        return self.first, self.second
+
+    @property
+    def known(self) -> tuple[Label, ...]:
+        """Those that can be answered: both before any is learned, and one without the other if only that is learned.
+
+        False and True, or 0 and 1, come together.
+        """
+        if self.learned in ((True, False), (False, True)):
+            own = self.labels[self.learned.index(True)]
+            return self.labels if own in (False, True) and self.labels == (False, True) else (own,)
+        return self.labels
+
+    def with_label(self, label: Label) -> LabelPair | None:
+        """The pair after this label was learned; None if there are two others."""
+        places = [place for place, known in enumerate(self.labels) if known == label]
+        place = places[0] if places else next((at for at, learned in enumerate(self.learned) if not learned), -1)
+        if place < 0:
+            return None
+        # The first of 0 and 1 brings the other as a number, that of False and True as a boolean.
+        is_number = places and not any(self.learned) and not isinstance(label, bool)
+        pair: list[Label] = [0, 1] if is_number else list(self.labels)
+        learned = list(self.learned)
+        pair[place] = pair[place] if learned[place] or places else label
+        learned[place] = True
+        return LabelPair(pair[0], pair[1], (learned[0], learned[1]))
+
+
+class TwoLabels(Labels):
+    """Two labels: those that are declared, or else the first two that are learned, in that order.
+
+    >>> labels = TwoLabels(None)
+    >>> list(labels)
+    [False, True]
+    >>> codes, new = labels.codes(["spam", "ham", "spam"])
+    >>> labels.register(new)
+    >>> codes, list(labels)
+    (array([0, 1, 0]), ['spam', 'ham'])
+    """
+
+    def __init__(self, declared: Sequence[Any] | None) -> None:
+        super().__init__()
+        known = check_classes(declared)
+        if declared is not None and len(known) != 2:
+            message = f"classes must be two different labels; got {shown(declared)}"
+            raise ParameterError(message)
+        self.pair = LabelPair.of(known) if known else LabelPair()
+        self.declared = len(known)
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.pair.known)
+
+    def code(self, label: Any) -> int:
+        """The code of a label, -1 if it is neither of the two."""
+        known = check_label(label)
+        return self.pair.labels.index(known) if known in self.pair.labels else -1
+
+    def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
+        """The codes of many labels (None: -1), and those that are learned for the first time."""
+        listed = list(labels)
+        codes: dict[Any, int] = {None: -1}
+        new: list[Label] = []
+        pair = self.pair
+        for label in distinct(listed):
+            if label is None:
+                continue
+            known = check_label(label)
+            after = pair.with_label(known)
+            if after is None:
+                raise self._refusal(pair, known)
+            if after != pair:
+                new.append(known)
+            pair = after
+            codes[label] = pair.labels.index(known)
+        return np.fromiter(map(codes.__getitem__, listed), np.int64, len(listed)), new
+
+    def mark(self) -> Any:
+        """What `reset` needs to forget the labels that are registered from now on."""
+        return self.pair
+
+    def reset(self, mark: Any) -> None:
+        """Forget the labels that were registered since the mark was taken."""
+        self.pair = mark
+
+    def register(self, labels: Iterable[Label]) -> None:
+        """Learn labels that `codes` has let pass."""
+        for label in labels:
+            self.pair = self.pair.with_label(label) or self.pair
+
+    def _refusal(self, pair: LabelPair, label: Label) -> InputError:
+        first, second = pair.labels
+        way = "declare the two by classes=(..., ...)" if self.declared else "SoftmaxRegression takes any number"
+        message = f"label {label!r} is neither {first!r} nor {second!r}: {way}"
+        return InputError(message)
+
+    def arrays(self) -> Arrays:
+        """The labels that were learned, by code; nothing where they are declared."""
+        if self.declared:
+            return {}
+        pair = self.pair
+        return {
+            "labels": pack_json(
+                [label if kept else None for label, kept in zip(pair.labels, pair.learned, strict=True)]
+            )
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over what `arrays` gave."""
+        if not self.declared:
+            known = unpack_json(arrays["labels"])
+            self.pair = LabelPair.of([None if label is None else check_label(label) for label in known])
+
+    def name(
+        self, predictions: LabelPredictions, before: LabelPair, labels: Sequence[Label | None]
+    ) -> LabelPredictions:
+        """Predictions of two columns with their labels, as far as they were known at each row.
+
+        `before` is the pair before the rows, which had these labels; what is known now was learned from them.
+        """
+        if before == self.pair and len(before.known) == 2:
+            return predictions
+        rows = len(predictions)
+        segments = _segments(before, labels, rows)
+        slots = {label: pair.labels.index(label) for _, pair in segments for label in pair.known}
+        union = tuple(sorted(slots, key=slots.__getitem__))
+        table = np.full((rows, len(union)), np.nan)
+        one_known = np.zeros(rows, dtype=np.bool_)
+        ends = [*(begin for begin, _ in segments[1:]), rows]
+        for (begin, pair), end in zip(segments, ends, strict=True):
+            for label in pair.known:
+                table[begin:end, union.index(label)] = predictions.probabilities[begin:end, slots[label]]
+            one_known[begin:end] = len(pair.known) < 2
+        # A label without a rival is certain, as far as one knows.
+        table[one_known[:, None] & ~np.isnan(table)] = 1.0
+        certain = np.where(one_known, np.inf, (predictions.log_odds, predictions.latent_mean))
+        spread = np.where(one_known, 0.0, predictions.latent_variance)
+        log_odds, mean = certain
+        return replace(
+            predictions, labels=union, probabilities=table, log_odds=log_odds, latent_mean=mean, latent_variance=spread
+        )
+
+
+def declared_labels(classes: Any) -> TwoLabels:
+    """The two labels of a learner to which it matters which is which."""
+    if classes is None:
+        message = "classes must be two different labels; got None"
+        raise ParameterError(message)
+    return TwoLabels(classes)
+
+
+def _segments(before: LabelPair, labels: Sequence[Any], rows: int) -> list[tuple[int, LabelPair]]:
+    """The pair of labels from each row on at which it changed."""
+    found = [(0, before)]
+    pair = before
+    for row, label in enumerate(labels):
+        if all(pair.learned):
+            break
+        after = pair if label is None else pair.with_label(check_label(label)) or pair
+        if after != pair and row + 1 < rows:
+            found.append((row + 1, after))
+        pair = after
+    return found

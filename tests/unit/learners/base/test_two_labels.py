@@ -1,0 +1,136 @@
+"""Learners of two labels take the first two that come, and answer them as a loop of single calls would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream_bayes import BayesianLogisticRegression, LogisticRegression
+from stream_bayes.errors import InputError
+from stream_bayes.learners.base.two_labels import LabelPair, TwoLabels
+from stream_bayes.testing import frozen, taught
+
+KINDS: list[Any] = [
+    LogisticRegression(rate=0.3),
+    LogisticRegression("constant", 0.05, l1=0.02),
+    BayesianLogisticRegression(0.4),
+]
+kinds = pytest.mark.parametrize("learner", KINDS, ids=["adagrad", "l1", "Bayesian"])
+ORDERS: list[list[Any]] = [
+    ["spam", "ham", "spam", "spam"],
+    ["spam", "spam", None, "ham", "ham"],
+    [None, "ham", None],
+    [True, False, True],
+    [1, 0, 1],
+    [1, 2, 1, 2],
+    [2, 1, 1],
+    ["ham", False, "ham"],
+    [True, "spam", True],
+    [0, "zero", 0],
+    [-1, 1, -1],
+]
+orders = pytest.mark.parametrize("labels", ORDERS, ids=str)
+
+
+def events(count: int) -> list[dict[str, float]]:
+    return [{"a": 0.5 * row - 1.0, "b": float(row % 3)} for row in range(count)]
+
+
+@kinds
+@orders
+def test_a_batch_is_the_loop_also_where_labels_come(learner: Any, labels: list[Any]) -> None:
+    """Every row has the labels known before it: in one batch as in a loop, to the last bit."""
+    xs = events(len(labels))
+    loop = learner.clone()
+    expected = []
+    for x, label in zip(xs, labels, strict=True):
+        expected.append(loop.predict_proba_one(x))
+        if label is not None:
+            loop.learn_one(x, label)
+    for size in (1, 2, len(labels)):
+        model = learner.clone()
+        found = []
+        for begin in range(0, len(labels), size):
+            part = slice(begin, begin + size)
+            predictions = model.test_then_train(xs[part], labels[part])
+            found += [predictions.probabilities_of(row) for row in range(len(predictions))]
+        assert found == expected
+        assert frozen(model) == frozen(loop)
+        assert type(model).from_state(model.state()).labels == model.labels == loop.labels
+
+
+@kinds
+def test_declared_labels_give_the_same_model(learner: Any) -> None:
+    """The order is that in which they come, and the log-odds are those of the second."""
+    labels = ["spam", "ham", "ham", "spam"]
+    stream = list(zip(events(4), labels, strict=True))
+    learned = taught(learner, stream)
+    declared = taught(learner.clone({"classes": ("spam", "ham")}), stream)
+    assert learned.labels == ("spam", "ham")
+    assert learned.weights() == declared.weights()
+    for x in events(4):
+        assert learned.predict_proba_one(x) == declared.predict_proba_one(x)
+        assert learned.predictive_one(x) == declared.predictive_one(x)
+
+
+@kinds
+def test_the_labels_before_and_after_the_first(learner: Any) -> None:
+    """False and True before any; a label alone has probability 1; False and True, or 0 and 1, come together."""
+    assert learner.clone().predict_proba_one({}) == {False: 0.5, True: 0.5}
+    alone = taught(learner, [({"a": 1.0}, "spam")])
+    assert alone.predict_proba_one({"a": 1.0}) == {"spam": 1.0}
+    assert alone.predict_one({"a": -5.0}) == "spam"
+    assert alone.predictive_one({"a": 1.0}).epistemic_variance >= 0.0
+    first = taught(learner, [({"a": 1.0}, True)])
+    assert list(first.predict_proba_one({})) == [False, True]
+    assert first.labels == (False, True)
+    number = taught(learner, [({"a": 1.0}, 1)])
+    assert [type(label) for label in number.labels] == [int, int]
+    assert taught(learner, [({"a": 1.0}, 2)]).labels == (2,)
+
+
+@kinds
+def test_a_third_label_is_refused_and_changes_nothing(learner: Any) -> None:
+    stream = [({"a": 1.0}, "ham"), ({"a": -1.0}, "spam")]
+    model = taught(learner, stream)
+    before = frozen(model)
+    with pytest.raises(InputError, match=r"'eggs' is neither 'ham' nor 'spam'.*SoftmaxRegression"):
+        model.learn_one({"new": 1.0}, "eggs")
+    with pytest.raises(InputError, match="'eggs'"):
+        model.test_then_train(events(3), ["ham", "spam", "eggs"])
+    assert frozen(model) == before
+    fresh = learner.clone()
+    unlearned = frozen(fresh)
+    with pytest.raises(InputError, match="'c' is neither 'a' nor 'b'"):
+        fresh.learn_many(events(3), ["a", "b", "c"])
+    assert frozen(fresh) == unlearned
+    fresh.learn_one({"a": 1.0}, "c")
+    assert fresh.labels == ("c",)
+
+
+@pytest.mark.parametrize(
+    ("learned", "labels", "known"),
+    [
+        ((None, None), (False, True), (False, True)),
+        (("ham", None), ("ham", True), ("ham",)),
+        ((None, True), (False, True), (False, True)),
+        ((None, 1), (0, 1), (0, 1)),
+        ((0, None), (0, 1), (0, 1)),
+        (("ham", False), ("ham", False), ("ham", False)),
+    ],
+)
+def test_pair_of_what_was_learned(learned: Any, labels: Any, known: Any) -> None:
+    pair = LabelPair.of(learned)
+    assert pair.labels == labels
+    assert pair.known == known
+    assert [type(label) for label in pair.labels] == [type(label) for label in labels]
+
+
+def test_the_same_label_twice_is_no_pair() -> None:
+    with pytest.raises(ValueError, match="both"):
+        LabelPair.of(("a", "a"))
+    labels = TwoLabels(None)
+    labels.register(["a"])
+    assert labels.code("a") == 0
+    assert labels.code("b") == -1
