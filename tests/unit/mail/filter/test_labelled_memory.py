@@ -179,6 +179,7 @@ def test_refuses_sizes_and_flags_that_cannot_be() -> None:
         with pytest.raises(ParameterError, match="memory"):
             SpamFilter(buckets=SMALL, memory=memory)  # type: ignore[arg-type]
     model = SpamFilter(buckets=SMALL)
-    for flags in ([True], [True, "yes"]):
+    wrong: list[Any] = [[True], [True, "yes"]]
+    for flags in wrong:
         with pytest.raises(InputError, match="remember"):
             model.learn_many(["a", "b"], ["ham", "spam"], remember=flags)
