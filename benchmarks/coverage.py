@@ -9,7 +9,7 @@ its mails lies between the means of the lower and of the upper ends of their 95 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -43,9 +43,7 @@ _VARIANCE = "variance"
 class VarianceFilter(CachedFilter):
     """States the variance of the latent log-odds where a filter states its members."""
 
-    def test_then_train(self, features: Any, labels: Sequence[str | None]) -> FilterScores:
-        """Score each mail, then learn it if it has a label."""
-        predictions = self._learner.test_then_train(features, labels)
+    def _scores(self, predictions: Any) -> FilterScores:
         return FilterScores(predictions.spam_log_odds, {_VARIANCE: predictions.latent_variance}, predictions)
 
 

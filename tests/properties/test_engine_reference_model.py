@@ -148,7 +148,7 @@ class Reference:
             self.learner.relearn_one(content, label)
             self.learned += 1
         else:
-            self.learn(content, label)
+            self.learn(content, label, late=True)
         self.labels[offset] = label
         outcome = self.selector.answered(offset, label, event.labeller, self.clock)
         if before is not None or outcome != "unrequested":
@@ -208,8 +208,11 @@ class Reference:
             return predictive.mean, predictive.variance
         return self.learner.predict_proba_one(content), predictive.variance
 
-    def learn(self, content: Any, label: Any) -> None:
-        self.learner.learn_one(content, label)
+    def learn(self, content: Any, label: Any, *, late: bool = False) -> None:
+        if isinstance(self.learner, SpamFilter):
+            self.learner.learn_one(content, label, remember=late)
+        else:
+            self.learner.learn_one(content, label)
         self.learned += 1
 
 

@@ -22,6 +22,8 @@ pytestmark = [
 ]
 FEWEST = 100
 """Bins with fewer mails are left out."""
+# Of the share of spam in a bin. About 60 bins are compared: by chance two or three of them are off by more than two.
+STANDARD_ERRORS = 3.0
 
 
 def measured(stream: str, budget: int, seed: int = 1) -> Predictions:
@@ -30,7 +32,7 @@ def measured(stream: str, budget: int, seed: int = 1) -> Predictions:
 
 
 def uncovered(made: Predictions) -> list[str]:
-    """The bins of probabilities whose share of spam lies outside the mean interval, by two standard errors or more."""
+    """The bins of probabilities whose share of spam lies outside the mean interval, beyond chance."""
     found = []
     for begin, end in pairwise(EDGES):
         inside = only((made.probability >= begin) & (made.probability < end), made)
@@ -38,7 +40,7 @@ def uncovered(made: Predictions) -> list[str]:
         if count < FEWEST:
             continue
         share = inside.spam.mean()
-        error = 2.0 * np.sqrt(max(share * (1.0 - share), 1.0 / count) / count)
+        error = STANDARD_ERRORS * np.sqrt(max(share * (1.0 - share), 1.0 / count) / count)
         low = inside.low.mean()
         high = inside.high.mean()
         if not low - error <= share <= high + error:

@@ -20,7 +20,8 @@ def test_kafka_end_to_end(broker: Broker | RemoteBroker, tmp_path: Path) -> None
     model = SpamFilter(buckets=2**16)
     ids = list(mails)
     for mail_id in ids[:120]:
-        model.learn_one(mails[mail_id].raw, mails[mail_id].label)
+        # The labels come late, so the worker remembers these mails.
+        model.learn_one(mails[mail_id].raw, mails[mail_id].label, remember=True)
     table = [line.split() for line in lines if line.startswith("mail-")]
     assert [row[0] for row in table] == [*ids[:3], *ids[120:]]
     assert [row[1:4] for row in table[:3]] == [["0", "ham", "0.5000"]] * 3
