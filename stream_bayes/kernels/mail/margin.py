@@ -61,32 +61,33 @@ def margin_scores(
 
 
 @kernel
-def products(starts: IntArray, features: Buckets, count: int, mark: BoolArray, row: FloatArray) -> None:
-    """Write x'x of the last of `count` mails with each of them; `mark` is all False, and is so again."""
-    last = (count - 1) * MARGIN_VIEWS
-    row[:count] = BIAS * BIAS
+def products(starts: IntArray, features: Buckets, mail: int, mark: BoolArray, gram: FloatArray) -> None:
+    """Write x'x of a mail with itself and those before it; `mark` is all False, and is so again."""
+    for other in range(mail + 1):
+        gram[mail, other] = BIAS * BIAS
     for view in range(MARGIN_VIEWS):
-        begin = starts[last + view]
-        end = starts[last + view + 1]
+        begin = starts[mail * MARGIN_VIEWS + view]
+        end = starts[mail * MARGIN_VIEWS + view + 1]
         for i in range(begin, end):
             mark[np.uint64(features[i])] = True
         own = view_value(view, end - begin)
-        for other in range(count):
+        for other in range(mail + 1):
             first = starts[other * MARGIN_VIEWS + view]
             until = starts[other * MARGIN_VIEWS + view + 1]
             common = 0
             for i in range(first, until):
                 common += mark[np.uint64(features[i])]
-            row[other] += own * view_value(view, until - first) * common
+            gram[mail, other] += own * view_value(view, until - first) * common
         for i in range(begin, end):
             mark[np.uint64(features[i])] = False
+    for other in range(mail):
+        gram[other, mail] = gram[mail, other]
 
 
 @kernel
-def optimise(gram: FloatArray, signs: FloatArray, coefficients: FloatArray) -> None:
+def optimise(gram: FloatArray, count: int, signs: FloatArray, coefficients: FloatArray, scores: FloatArray) -> None:
     """Move the coefficients a to the optimum, from the newest mail to the oldest, sweep by sweep."""
-    count = len(signs)
-    scores = np.zeros(count)
+    scores[:count] = 0.0
     for i in range(count):
         if coefficients[i] != 0.0:
             for j in range(count):
@@ -110,13 +111,14 @@ def optimise(gram: FloatArray, signs: FloatArray, coefficients: FloatArray) -> N
 def add_to_weights(
     starts: IntArray,
     features: Buckets,
+    count: int,
     changes: FloatArray,
     grams: Weights,
     words: Weights,
     structure: Weights,
 ) -> None:
     """Add each mail to the weights, times the change of its coefficient."""
-    for mail in range(len(changes)):
+    for mail in range(count):
         if changes[mail] == 0.0:
             continue
         for view in range(MARGIN_VIEWS):

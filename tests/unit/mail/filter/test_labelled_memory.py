@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 from stream_bayes import SpamFilter
 from stream_bayes.errors import InputError, ParameterError, SnapshotDamaged
 from stream_bayes.kernels.mail.margin import BIAS, LARGEST_COEFFICIENT, SHARES
+from stream_bayes.mail.filter import labelled_memory
 from stream_bayes.testing import frozen
 from stream_bayes.typing import FloatArray
 from tests.support.spam_mails import SMALL, stream
@@ -164,6 +165,11 @@ def test_is_a_member_that_can_stand_alone() -> None:
         ("products", lambda part: part[1:].copy()),
         ("weights", lambda part: part * np.float32(np.nan)),
         ("weights", lambda part: part[1:].copy()),
+        ("weights", lambda part: part * np.float32(0.5)),
+        ("weights", lambda part: part + np.float32(10.0)),
+        ("coefficients", lambda part: part * 0.0),
+        ("products", lambda part: np.full_like(part, 0.9)),
+        ("starts", lambda part: part[:, None]),
         ("weights", lambda part: part.astype(np.float64)),
     ],
 )
@@ -172,6 +178,23 @@ def test_damaged_memories_are_refused(name: str, change: Callable[[Any], Any]) -
     state.arrays[f"memory.{name}"] = change(state.arrays[f"memory.{name}"])
     with pytest.raises(SnapshotDamaged):
         SpamFilter.from_state(state)
+
+
+def test_nothing_is_learned_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = remembering(10)
+    before = frozen(model)
+    mails, labels = stream(20, 9)
+
+    def refuse(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(labelled_memory, "_square_with_room", refuse)
+    with pytest.raises(MemoryError):
+        model.learn_many(mails, labels, remember=[True] * 20)
+    monkeypatch.undo()
+    assert frozen(model) == before
+    model.learn_many(mails, labels, remember=[True] * 20)
+    assert len(model.state().arrays["memory.signs"]) == 30
 
 
 def test_refuses_sizes_and_flags_that_cannot_be() -> None:
