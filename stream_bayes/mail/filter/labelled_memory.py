@@ -28,6 +28,15 @@ _NAMES = ("starts", "features", "signs", "coefficients", "products", "weights")
 _ROUNDING = 1e-3
 
 
+class _FoundMail(NamedTuple):
+    """A mail of a batch with its label, as 1 or -1, and its score times that."""
+
+    batch: MailBatch
+    row: int
+    sign: float
+    margin: float
+
+
 class _Scratch(NamedTuple):
     """Memory that is used while a mail is learned."""
 
@@ -88,7 +97,8 @@ class LabelledMemory:
                     batch.view_starts, batch.hashed, rows[begin:end], self.bias, scores[begin:end], *self.weights
                 )
             if at < len(rows):
-                self._learn(batch, int(rows[at]), 1.0 if outcomes[at] == 1 else -1.0, scratch)
+                sign = 1.0 if outcomes[at] == 1 else -1.0
+                self._learn(_FoundMail(batch, int(rows[at]), sign, sign * float(scores[at])), scratch)
             begin = end
 
     def _reserve(self, batch: MailBatch, rows: IntArray) -> _Scratch:
@@ -109,10 +119,14 @@ class LabelledMemory:
         self._starts, self._features, self._signs, self._coefficients, self._products = grown
         return scratch
 
-    def _learn(self, batch: MailBatch, row: int, sign: float, scratch: _Scratch) -> None:
-        """Add a mail while there is room; one that is there already only gets this label."""
-        starts = batch.view_starts[VIEWS * row : VIEWS * row + MARGIN_VIEWS + 1]
-        features = batch.hashed[starts[0] : starts[-1]]
+    def _learn(self, mail: _FoundMail, scratch: _Scratch) -> None:
+        """Add a mail while there is room; one that is there already only gets this label.
+
+        A mail beyond the margin on its own side is not added: the weights are optimal with it as they are.
+        """
+        starts = mail.batch.view_starts[VIEWS * mail.row : VIEWS * mail.row + MARGIN_VIEWS + 1]
+        features = mail.batch.hashed[starts[0] : starts[-1]]
+        sign = mail.sign
         before = scratch.changes
         before[: self._count] = -self._coefficients[: self._count]
         place = self._find(starts - starts[0], features)
@@ -121,7 +135,7 @@ class LabelledMemory:
                 return
             self._signs[place] = sign
             self._coefficients[place] = 0.0
-        elif self._count < self.capacity:
+        elif self._count < self.capacity and mail.margin < 1.0:
             place = self._count
             first = self._starts[MARGIN_VIEWS * place]
             self._starts[MARGIN_VIEWS * place : MARGIN_VIEWS * (place + 1) + 1] = first + starts - starts[0]

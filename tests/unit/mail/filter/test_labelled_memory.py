@@ -47,7 +47,14 @@ def test_the_weights_are_those_of_a_support_vector_machine() -> None:
     # One in ten labels is wrong, so that some coefficients reach the bound.
     labels = ["ham" if place % 10 == 0 else label for place, label in enumerate(labels)]
     model = SpamFilter(buckets=SMALL)
-    model.learn_many(mails, labels, remember=[True] * 80)
+    sizes = [0]
+    for mail, label in zip(mails, labels, strict=True):
+        model.learn_one(mail, label, remember=True)
+        sizes.append(len(model.state().arrays["memory.signs"]))
+    places = np.flatnonzero(np.diff(sizes)).tolist()
+    mails = [mails[place] for place in places]
+    labels = [labels[place] for place in places]
+    assert len(mails) > 60
     x = vectors(model, mails)
     y = np.where(np.array(labels) == "spam", 1.0, -1.0)
     coefficients = model.state().arrays["memory.coefficients"]
@@ -130,6 +137,22 @@ def test_a_correction_replaces_the_label() -> None:
     model.relearn_one(mails[spam], "spam")
     model.learn_one(mails[spam], "spam", remember=True)
     assert model.state().arrays["memory.signs"][spam] == 1.0
+
+
+def test_a_mail_beyond_the_margin_is_not_added() -> None:
+    model = remembering(300)
+    signs = model.state().arrays["memory.signs"]
+    assert 10 < len(signs) < 300
+    mails, labels = stream(300, 1)
+    y = np.where(np.array(labels) == "spam", 1.0, -1.0)
+    before = frozen(model)
+    scores = model.predictive_many(mails).member_log_odds[:, MEMORY]
+    right = np.flatnonzero(y * scores >= 1.0).tolist()
+    assert len(right) > 10
+    for place in right[:5]:
+        model.learn_one(mails[place], labels[place], remember=True)
+    assert len(model.state().arrays["memory.signs"]) == len(signs)
+    assert frozen(model) != before, "the other members have learned"
 
 
 def test_a_mail_of_weight_three_is_remembered_once() -> None:
