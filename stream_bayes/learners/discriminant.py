@@ -27,7 +27,7 @@ from stream_bayes.kernels.gaussian.discriminant import centre, fold_discriminant
 from stream_bayes.kernels.gaussian.pair_moments import PairMoments, first_misfit, lacks_what_all_had, seen_places
 from stream_bayes.kernels.naive_bayes.gaussian import data_variance
 from stream_bayes.learners.base.arrays import padded
-from stream_bayes.learners.base.generative_classifier import GenerativeClassifier, no_posterior
+from stream_bayes.learners.base.generative_classifier import GenerativeClassifier, nothing_to_draw, without_prior
 from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.learners.base.numeric_features import (
     SLACK,
@@ -142,16 +142,15 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a common variance has the evidence of all that share it."""
+        if self.prior is None:
+            raise without_prior()
         code = self._labels.code(label)
         column = int(self._vocabulary.lookup([feature])[0])
         form = FORMS.index(self.covariance)
         codes = range(len(self._labels)) if has_one_group(form) else [code]
         columns = range(len(self._vocabulary)) if is_spherical(form) else [column]
         pooled = [self._moments(each, place) for each in codes for place in columns]
-        posterior = pooled_posterior(self.prior, self._moments(code, column), pooled)
-        if posterior is None:
-            raise no_posterior(feature, label)
-        return posterior
+        return pooled_posterior(self.prior, self._moments(code, column), pooled)
 
     def mean(self, label: Any) -> dict[FeatureName, float]:
         """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without a value."""
@@ -264,7 +263,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         names = self._names(columns)
         missing = np.flatnonzero(strength == 0.0)
         if len(missing):
-            raise no_posterior(names[missing[0]], label)
+            raise nothing_to_draw(names[missing[0]], label)
         return [dict(zip(names, row, strict=True)) for row in events.tolist()]
 
     def _centres(self, code: int, columns: IntArray, spread: GroupCovariance) -> FloatArray:

@@ -13,7 +13,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.gaussian import SMALLEST_SPREAD, Moments, data_variance, fold_gaussian
-from stream_bayes.learners.base.generative_classifier import by_name, no_posterior
+from stream_bayes.learners.base.generative_classifier import by_name, nothing_to_draw, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.base.numeric_features import (
     SLACK,
@@ -98,16 +98,15 @@ class GaussianNB(NaiveBayes):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a shared variance has the evidence of all classes."""
+        if self.prior is None:
+            raise without_prior()
         column = self._column(feature)
         code = self._labels.code(label)
         own = self._moments(column, code)
         pooled = [own]
         if self.variance == "shared":
             pooled = [self._moments(column, each) for each in range(len(self._labels))]
-        posterior = pooled_posterior(self.prior, own, pooled)
-        if posterior is None:
-            raise no_posterior(feature, label)
-        return posterior
+        return pooled_posterior(self.prior, own, pooled)
 
     def linear_form(self, positive: Any, negative: Any) -> tuple[dict[FeatureName, float], float]:
         """Weights and bias of the plug-in log-odds, linear since the variances are shared.
@@ -190,6 +189,8 @@ class GaussianNB(NaiveBayes):
             if name in plain:
                 columns[name] = random.normal(plain[name].mean, math.sqrt(plain[name].variance), count)
                 continue
+            if self.prior is None:
+                raise nothing_to_draw(name, label)
             posterior = self.posterior(name, label)
             if self._plugs_in:
                 columns[name] = random.normal(posterior.mean, math.sqrt(posterior.scale / posterior.shape), count)
