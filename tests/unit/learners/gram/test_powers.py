@@ -102,7 +102,7 @@ def test_weights_too_small_for_a_number_are_zero() -> None:
         generator = np.random.default_rng(seed)
         features = generator.normal(size=(50, 3))
         targets = features @ generator.normal(size=3) + generator.normal(size=50)
-        path = taught(GramRegression(), features, targets).path("lp", np.geomspace(1e-3, 1e3, 60), power=1.003)
+        path = taught(GramRegression(), features, targets).path("lp", np.geomspace(1e-3, 1e3, 60).tolist(), power=1.003)
         sizes = np.abs(path.weights)
         assert ((sizes == 0.0) | (sizes >= np.finfo(float).tiny)).all()
         assert (sizes[0] == 0.0).all()
