@@ -154,10 +154,11 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def mean(self, label: Any) -> dict[FeatureName, float]:
         """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without a value."""
-        code = self._labels.code(label)
+        code = self._known_code(label)
         prior = as_normal_prior(self.prior)
         means = {}
-        for column, name in enumerate(self._vocabulary.names):
+        for name in self._counts_of(code):
+            column = int(self._vocabulary.lookup([name])[0])
             own = self._moments(code, column)
             if own.weight > 0.0 or self.prior is not None:
                 share = 0.0 if self._plugs_in and own.weight > 0.0 else prior.strength / (prior.strength + own.weight)
@@ -178,7 +179,8 @@ class GaussianDiscriminant(GenerativeClassifier):
 
         With means p and q the weights are C^-1 (p - q), and the bias is the log prior odds less half of
         p' C^-1 p - q' C^-1 q. With one variance the weights are (p - q) / variance, and the log-odds of two labels of
-        equal probability are 0 half-way between the means, and on all of the plane that bisects them.
+        equal probability are 0 half-way between the means, and on all of the plane that bisects them. A label without a
+        value of a feature is refused.
         """
         if not has_one_group(FORMS.index(self.covariance)):
             message = (
@@ -186,13 +188,11 @@ class GaussianDiscriminant(GenerativeClassifier):
                 f"this learner has {self.covariance!r}"
             )
             raise EvidenceError(message)
+        self._check_means(positive, negative)
         columns, factor, spread = self._measured(positive, plug_in=True)
         codes = (self._known_code(positive), self._known_code(negative))
         deviations = np.sqrt(spread.variance[0])
         means = np.array([self._centres(code, columns, spread) for code in codes])
-        if np.isnan(means).any():
-            message = "without a prior a label has no mean of a feature that it has no value of, and no log-odds"
-            raise EvidenceError(message)
         weights = solve(factor, (means[0] - means[1]) / deviations) / deviations
         # (p + q)' C^-1 (p - q) = p' C^-1 p - q' C^-1 q
         bias = self._prior_log_odds(positive, negative) - 0.5 * float((means[0] + means[1]) @ weights)
@@ -210,7 +210,9 @@ class GaussianDiscriminant(GenerativeClassifier):
         return -0.5 * math.log(math.pi) * len(seen_places(rows.columns, self._evidence.weight))
 
     def _counts_of(self, code: int) -> dict[FeatureName, Any]:
-        return {name: self._moments(code, column).weight for column, name in enumerate(self._vocabulary.names)}
+        columns = seen_places(np.arange(len(self._vocabulary)), self._evidence.weight)
+        weights = self._evidence.weight[code, columns, columns]
+        return dict(zip(self._names(columns), weights.tolist(), strict=True))
 
     def _ml_parameters(self, code: int) -> MvNormalEstimate:
         form = FORMS.index(self.covariance)

@@ -93,7 +93,12 @@ class GenerativeClassifier(AdditiveClassifier):
         return {label: self._counts_of(self._labels.code(label)) for label in self.class_posterior()}
 
     def parameters(self, label: Any, estimate: EstimateKind = "mean") -> Any:
-        """The parameters of the model of one class, by feature.
+        """The parameters of the model of one class.
+
+        By feature: `BernoulliNB` has the probability that a message has the word, `MultinomialNB` the share of the word
+        among all, `PoissonNB` its rate, `CategoricalNB` a dict with the probability of each value, `GaussianNB` a
+        `NormalEstimate` of mean and variance. `GaussianDiscriminant` has one `MvNormalEstimate` of all features: names,
+        mean vector and covariance matrix. Features that no class has now are left out.
 
         Parameters
         ----------
@@ -166,6 +171,15 @@ class GenerativeClassifier(AdditiveClassifier):
             message = "a label without events or pseudo-count has no finite log-odds"
             raise EvidenceError(message)
         return math.log(one / other)
+
+    def _check_means(self, *labels: Any) -> None:
+        """Refuse a label without a value of a feature that some label has: the data give no mean of it there."""
+        for label in labels:
+            counts = self._counts_of(self._known_code(label))
+            missing = next((name for name, count in counts.items() if count == 0.0), None)
+            if missing is not None:
+                message = f"label {label!r} has no value of feature {missing!r}, and no plug-in mean of it"
+                raise EvidenceError(message)
 
     def _kept_names(self) -> list[FeatureName]:
         """The names by column; refused where they are hashed."""
