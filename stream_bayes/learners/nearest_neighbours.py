@@ -77,8 +77,9 @@ class NearestNeighbours(ColumnClassifier):
     vote counts w. Of events at the same distance the newest are taken. The evidence of k is the sum of w log p(label),
     each label predicted by the posterior before it is learned; a label that no event had before is left out.
 
-    An event costs O(window x features), and memory is for window x features, whether features are missing or not. It is
-    not additive: a correction adds the event with its new label, and the old one votes until it leaves the window.
+    An event costs O(window x (features + log k)), with the largest k, and memory is for window x features, whether
+    features are missing or not. It is not additive: a correction adds the event with its new label, and the old one
+    votes until it leaves the window.
 
     Examples
     --------

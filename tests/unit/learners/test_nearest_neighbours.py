@@ -104,6 +104,23 @@ def test_of_events_at_the_same_distance_the_newest_votes() -> None:
         assert model.predict_one({"x": 1.0}) == label
 
 
+@pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
+@pytest.mark.parametrize("k", [1, 2, 9, 40, 64])
+def test_neighbours_in_any_order_are_the_nearest_and_of_equals_the_newest(order: str, k: int) -> None:
+    """Each distance comes four times in a full window of 50 events, and 10 events have left it."""
+    distances = np.repeat(np.arange(15.0), 4)
+    distances = {"ascending": distances, "descending": distances[::-1], "shuffled": distances}[order]
+    if order == "shuffled":
+        distances = np.random.default_rng(k).permutation(distances)
+    window = 50 if k <= 50 else 64
+    model = NearestNeighbours(k=k, window=window)
+    for age, distance in enumerate(distances.tolist()):
+        model.learn_one({"x": distance}, age)
+    kept = range(max(60 - window, 0), 60)
+    expected = sorted(kept, key=lambda number: (distances[number], -number))[:k]
+    assert [one.label for one in model.neighbours_one({"x": 0.0})] == expected
+
+
 def test_weight_is_that_of_the_vote() -> None:
     """Votes 2.5 for a and 1 for b, a pseudo-vote each: 3.5 / 5.5."""
     model = NearestNeighbours(k=2, window=5)
