@@ -22,7 +22,7 @@ from stream_bayes.learners import BayesianLinearRegression, BayesianLogisticRegr
 from stream_bayes.learners.base.classifier import Classifier
 from stream_bayes.learners.base.label_predictions import both_probabilities
 from stream_bayes.learners.base.regressor import Regressor
-from stream_bayes.learners.linear.weights import INTERCEPT
+from stream_bayes.learners.base.weight_names import INTERCEPT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import whole
 

@@ -27,7 +27,7 @@ from stream_bayes.kernels.gaussian.discriminant import centre, fold_discriminant
 from stream_bayes.kernels.gaussian.pair_moments import PairMoments, first_misfit, lacks_what_all_had, seen_places
 from stream_bayes.kernels.naive_bayes.gaussian import data_variance
 from stream_bayes.learners.base.arrays import padded
-from stream_bayes.learners.base.generative_classifier import GenerativeClassifier, no_posterior
+from stream_bayes.learners.base.generative_classifier import GenerativeClassifier, nothing_to_draw, without_prior
 from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.learners.base.numeric_features import (
     SLACK,
@@ -142,23 +142,23 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a common variance has the evidence of all that share it."""
+        if self.prior is None:
+            raise without_prior()
         code = self._labels.code(label)
         column = int(self._vocabulary.lookup([feature])[0])
         form = FORMS.index(self.covariance)
         codes = range(len(self._labels)) if has_one_group(form) else [code]
         columns = range(len(self._vocabulary)) if is_spherical(form) else [column]
         pooled = [self._moments(each, place) for each in codes for place in columns]
-        posterior = pooled_posterior(self.prior, self._moments(code, column), pooled)
-        if posterior is None:
-            raise no_posterior(feature, label)
-        return posterior
+        return pooled_posterior(self.prior, self._moments(code, column), pooled)
 
     def mean(self, label: Any) -> dict[FeatureName, float]:
         """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without a value."""
-        code = self._labels.code(label)
+        code = self._known_code(label)
         prior = as_normal_prior(self.prior)
         means = {}
-        for column, name in enumerate(self._vocabulary.names):
+        for name in self._counts_of(code):
+            column = int(self._vocabulary.lookup([name])[0])
             own = self._moments(code, column)
             if own.weight > 0.0 or self.prior is not None:
                 share = 0.0 if self._plugs_in and own.weight > 0.0 else prior.strength / (prior.strength + own.weight)
@@ -179,7 +179,8 @@ class GaussianDiscriminant(GenerativeClassifier):
 
         With means p and q the weights are C^-1 (p - q), and the bias is the log prior odds less half of
         p' C^-1 p - q' C^-1 q. With one variance the weights are (p - q) / variance, and the log-odds of two labels of
-        equal probability are 0 half-way between the means, and on all of the plane that bisects them.
+        equal probability are 0 half-way between the means, and on all of the plane that bisects them. A label without a
+        value of a feature is refused.
         """
         if not has_one_group(FORMS.index(self.covariance)):
             message = (
@@ -187,13 +188,11 @@ class GaussianDiscriminant(GenerativeClassifier):
                 f"this learner has {self.covariance!r}"
             )
             raise EvidenceError(message)
+        self._check_means(positive, negative)
         columns, factor, spread = self._measured(positive, plug_in=True)
         codes = (self._known_code(positive), self._known_code(negative))
         deviations = np.sqrt(spread.variance[0])
         means = np.array([self._centres(code, columns, spread) for code in codes])
-        if np.isnan(means).any():
-            message = "without a prior a label has no mean of a feature that it has no value of, and no log-odds"
-            raise EvidenceError(message)
         weights = solve(factor, (means[0] - means[1]) / deviations) / deviations
         # (p + q)' C^-1 (p - q) = p' C^-1 p - q' C^-1 q
         bias = self._prior_log_odds(positive, negative) - 0.5 * float((means[0] + means[1]) @ weights)
@@ -211,7 +210,9 @@ class GaussianDiscriminant(GenerativeClassifier):
         return -0.5 * math.log(math.pi) * len(seen_places(rows.columns, self._evidence.weight))
 
     def _counts_of(self, code: int) -> dict[FeatureName, Any]:
-        return {name: self._moments(code, column).weight for column, name in enumerate(self._vocabulary.names)}
+        columns = seen_places(np.arange(len(self._vocabulary)), self._evidence.weight)
+        weights = self._evidence.weight[code, columns, columns]
+        return dict(zip(self._names(columns), weights.tolist(), strict=True))
 
     def _ml_parameters(self, code: int) -> MvNormalEstimate:
         form = FORMS.index(self.covariance)
@@ -264,7 +265,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         names = self._names(columns)
         missing = np.flatnonzero(strength == 0.0)
         if len(missing):
-            raise no_posterior(names[missing[0]], label)
+            raise nothing_to_draw(names[missing[0]], label)
         return [dict(zip(names, row, strict=True)) for row in events.tolist()]
 
     def _centres(self, code: int, columns: IntArray, spread: GroupCovariance) -> FloatArray:

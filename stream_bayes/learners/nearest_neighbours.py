@@ -24,7 +24,7 @@ from stream_bayes.kernels.neighbours.window import (
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, check_size
-from stream_bayes.learners.base.labels import Label, check_label, check_weight
+from stream_bayes.learners.base.labels import LARGEST_WEIGHT, Label, check_label, check_weight
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.plots import Estimate
 from stream_bayes.posteriors import Beta
@@ -34,6 +34,8 @@ from stream_bayes.validation import check_scale, one_of, positive, truth, whole
 # By place the kernel's EUCLIDEAN, MANHATTAN, CHEBYSHEV, COSINE.
 METRICS = ("euclidean", "manhattan", "chebyshev", "cosine")
 LARGEST_WINDOW = 2**32
+# How far sums of the same weights in another order may differ, as a share.
+ROUNDING = 1e-6
 
 
 class Neighbour(NamedTuple):
@@ -75,8 +77,9 @@ class NearestNeighbours(ColumnClassifier):
     vote counts w. Of events at the same distance the newest are taken. The evidence of k is the sum of w log p(label),
     each label predicted by the posterior before it is learned; a label that no event had before is left out.
 
-    An event costs O(window x features), and memory is for window x features, whether features are missing or not. It is
-    not additive: a correction adds the event with its new label, and the old one votes until it leaves the window.
+    An event costs O(window x (features + log k)), with the largest k, and memory is for window x features, whether
+    features are missing or not. It is not additive: a correction adds the event with its new label, and the old one
+    votes until it leaves the window.
 
     Examples
     --------
@@ -227,9 +230,9 @@ class NearestNeighbours(ColumnClassifier):
     def _restore(self, arrays: Arrays) -> None:
         self._labels.register(map(check_label, unpack_json(arrays["labels"])))
         self._restore_names(arrays)
-        filled = len(arrays["codes"])
         classes = len(self._labels)
         _check_window_arrays(arrays, self.window, len(self._vocabulary), classes, len(self._window.evidence))
+        filled = len(arrays["codes"])
         self._reserve()
         self._window.values[: len(self._vocabulary), :filled] = arrays["values"].T
         self._window.labels[:filled] = arrays["codes"]
@@ -260,17 +263,31 @@ def _check_neighbours(k: Any, window: int) -> list[int]:
 
 def _check_window_arrays(arrays: Arrays, window: int, names: int, classes: int, choices: int) -> None:
     """Refuse arrays of a snapshot that no stream leaves."""
-    filled = len(arrays["codes"])
+    codes = arrays["codes"]
+    if codes.dtype != np.int64 or codes.ndim != 1 or len(codes) > window:
+        message = f"array 'codes' has {codes.dtype} of shape {codes.shape}, expected up to {window} of int64"
+        raise ValueError(message)
+    filled = len(codes)
     shapes = {"values": (filled, names), "weights": (filled,), "seen": (classes,), "evidence": (choices,)}
     for name, shape in shapes.items():
         array = arrays[name]
-        if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
-            message = f"array {name!r} has {array.dtype} of shape {array.shape}, expected finite float64 of {shape}"
+        # Of what is summed over a stream too, any size beyond these limits is more than a stream can make.
+        if array.dtype != np.float64 or array.shape != shape or not (np.abs(array) <= LARGEST_NUMBER).all():
+            message = (
+                f"array {name!r} has {array.dtype} of shape {array.shape}, expected float64 of {shape}, between "
+                f"-{LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}"
+            )
             raise ValueError(message)
-    codes = arrays["codes"]
-    sound = codes.dtype == np.int64 and codes.ndim == 1 and filled <= window and (codes >= 0).all()
-    sound = sound and (codes < classes).all() and arrays["weights"].min(initial=0.0) >= 0.0
-    largest = np.abs(arrays["values"]).max(initial=0.0)
-    if not sound or arrays["seen"].min(initial=0.0) < 0.0 or largest > LARGEST_NUMBER:
+    if ((codes < 0) | (codes >= classes)).any() or not _may_be_of_a_stream(arrays, classes):
         message = "the events of the window are not those of any stream"
         raise ValueError(message)
+
+
+def _may_be_of_a_stream(arrays: Arrays, classes: int) -> bool:
+    """Events have a weight, and are part of all that was seen of their class; the log of a probability is 0 or less."""
+    weights = arrays["weights"]
+    seen = arrays["seen"]
+    in_window = np.bincount(arrays["codes"], weights, classes)
+    has_weights = bool(((weights > 0.0) & (weights <= LARGEST_WEIGHT)).all())
+    were_seen = bool((in_window <= (1.0 + ROUNDING) * seen).all())
+    return has_weights and were_seen and arrays["evidence"].max() <= 0.0

@@ -29,6 +29,8 @@ from stream_bayes import (
     StudentT,
 )
 from stream_bayes.errors import MissingExtra, NoPosterior
+from stream_bayes.learners.gradient import LogisticRegression, PoissonRegression, SoftmaxRegression
+from stream_bayes.learners.gram import GramRegression
 from stream_bayes.posteriors import LogitNormal
 from stream_bayes.testing import events, taught
 from tests.support.learners import LEARNERS, by_setting
@@ -129,6 +131,26 @@ def test_learner_draws_the_posterior_of_each_weight() -> None:
         assert lines[2 * row].get_xdata() == pytest.approx(weight.interval(0.9))
         assert lines[2 * row + 1].get_xdata() == pytest.approx([weight.mean])
     assert [text.get_text() for text in plt.gca().get_yticklabels()] == list(weights)
+
+
+@pytest.mark.parametrize("kind", [GramRegression, LogisticRegression, PoissonRegression, SoftmaxRegression])
+def test_intercept_is_drawn_where_there_is_one_and_beside_a_feature_of_that_name(kind: Any) -> None:
+    for intercept in (True, False):
+        model = kind(intercept=intercept)
+        for number, target in enumerate((1, 0, 0, 1)):
+            model.learn_one({"intercept": float(number), "x": 1.0}, target)
+        drawn = model._estimates()
+        outputs = 2 if kind is SoftmaxRegression else 1
+        assert len(drawn) == outputs * (3 if intercept else 2)
+        constants = {name for name in drawn if name.startswith("intercept")}
+        assert len(constants) == outputs
+        assert any(name.startswith("'x'") for name in drawn) == intercept
+
+
+def test_names_of_the_same_text_are_drawn_apart() -> None:
+    model = BayesianLinearRegression()
+    model.learn_one({1: 1.0, "1": 2.0}, 3.0)
+    assert list(model._estimates()) == ["intercept", "1", "'1'"]
 
 
 def test_classifier_draws_the_posterior_of_each_label() -> None:

@@ -14,11 +14,13 @@ SWEEPS = 20
 STEPS = 100
 # Of a gradient, for each unit of the weights in it.
 ROUNDING = 1e-14
+# Numbers below it have lost digits: a smaller weight is 0.
+SMALLEST = np.finfo(np.float64).tiny
 
 
 @kernel
 def shrink_power(slope: float, strength: float, power: float) -> float:
-    """The w of least (slope - w)^2 / 2 + strength |w|^power / power.
+    """The w that minimises (slope - w)^2 / 2 + strength |w|^power / power; 0 where it is below `SMALLEST`.
 
     With v = |w|^(power - 1) it is the root of v^(1 / (power - 1)) + strength v = |slope|, which is convex in v.
     """
@@ -34,13 +36,15 @@ def shrink_power(slope: float, strength: float, power: float) -> float:
             break
         v -= step
     weight = v**order
+    if weight < SMALLEST:
+        return 0.0
     return float(weight if slope > 0.0 else -weight)
 
 
 @kernel
 def power_violation(gradient: float, weight: float, strength: float, power: float) -> float:
-    """How far one coordinate is from the condition of the minimum: a weight too small for a number counts as 0."""
-    if weight == 0.0:
+    """How far one coordinate is from the condition of the minimum: a weight below `SMALLEST` counts as 0."""
+    if abs(weight) < SMALLEST:
         return 0.0 if shrink_power(gradient, strength, power) == 0.0 else abs(gradient)
     pull = strength * abs(weight) ** (power - 1.0)
     return float(abs(gradient - pull) if weight > 0.0 else abs(gradient + pull))

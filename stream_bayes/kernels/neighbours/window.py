@@ -99,24 +99,62 @@ def add_distances(metric: int, x: FloatArray, beyond: float, values: FloatArray,
 
 
 @kernel
+def is_farther(distance: float, age: int, other: float, other_age: int) -> bool:
+    """Whether an event is farther than another; of equals the older is."""
+    return distance > other or (distance == other and age > other_age)
+
+
+@kernel
+def sift_down(size: int, distance: float, age: int, place: int, distances: FloatArray, ages: IntArray) -> None:
+    """Put an event into a heap, the farthest at the root, at this place or below it."""
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and is_farther(distances[child + 1], ages[child + 1], distances[child], ages[child]):
+            child += 1
+        if not is_farther(distances[child], ages[child], distance, age):
+            break
+        distances[place] = distances[child]
+        ages[place] = ages[child]
+        place = child
+    distances[place] = distance
+    ages[place] = age
+
+
+@kernel
 def find_nearest(most: int, ring: IntArray, distances: FloatArray, slots: IntArray, nearest: FloatArray) -> int:
-    """Write the slots of the nearest events and their distances, sorted; of equals the newest. Returns how many."""
+    """Write the slots of the nearest events and their distances, sorted; of equals the newest. Returns how many.
+
+    A heap holds the nearest so far, so that a window in any order costs O(window log most). It holds ages in the place
+    of slots: the newest event has age 0.
+    """
     filled = ring[1]
     room = len(distances)
-    found = 0
+    found = min(filled, most)
     slot = ring[0]
-    for _ in range(filled):
+    for age in range(found):
+        slot = slot - 1 if slot > 0 else room - 1
+        nearest[age] = distances[slot]
+        slots[age] = age
+    for place in range(found // 2 - 1, -1, -1):
+        sift_down(found, nearest[place], slots[place], place, nearest, slots)
+    farthest = nearest[0] if found > 0 else 0.0
+    for age in range(found, filled):
         slot = slot - 1 if slot > 0 else room - 1
         distance = distances[slot]
-        if found < most or distance < nearest[found - 1]:
-            place = found if found < most else most - 1
-            while place > 0 and nearest[place - 1] > distance:
-                nearest[place] = nearest[place - 1]
-                slots[place] = slots[place - 1]
-                place -= 1
-            nearest[place] = distance
-            slots[place] = slot
-            found = min(found + 1, most)
+        if distance < farthest:
+            sift_down(found, distance, age, 0, nearest, slots)
+            farthest = nearest[0]
+    for end in range(found - 1, 0, -1):
+        distance = nearest[end]
+        age = slots[end]
+        nearest[end] = nearest[0]
+        slots[end] = slots[0]
+        sift_down(end, distance, age, 0, nearest, slots)
+    for place in range(found):
+        slot = ring[0] - 1 - slots[place]
+        slots[place] = slot if slot >= 0 else slot + room
     return found
 
 

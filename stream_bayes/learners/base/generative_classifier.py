@@ -11,16 +11,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from stream_bayes.errors import EvidenceError, InputError, NumericalError, ParameterError
+from stream_bayes.errors import EvidenceError, InputError, NumericalError
 from stream_bayes.features import Batch, Vocabulary
 from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.learners.base.additive_classifier import AdditiveClassifier
 from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.typing import BoolArray, FloatArray
-from stream_bayes.validation import one_of, refuse, whole
+from stream_bayes.validation import check_draws, one_of
 
-Estimate = Literal["ml", "map", "mean"]
+EstimateKind = Literal["ml", "map", "mean"]
 """An estimate of a parameter: maximum likelihood, or the mode (maximum a posteriori) or the mean of its posterior."""
 
 _ESTIMATES = ("ml", "map", "mean")
@@ -92,8 +92,13 @@ class GenerativeClassifier(AdditiveClassifier):
         """What was counted of each feature in the events of each label."""
         return {label: self._counts_of(self._labels.code(label)) for label in self.class_posterior()}
 
-    def parameters(self, label: Any, estimate: Estimate = "mean") -> Any:
-        """The parameters of the model of one class, by feature.
+    def parameters(self, label: Any, estimate: EstimateKind = "mean") -> Any:
+        """The parameters of the model of one class.
+
+        By feature: `BernoulliNB` has the probability that a message has the word, `MultinomialNB` the share of the word
+        among all, `PoissonNB` its rate, `CategoricalNB` a dict with the probability of each value, `GaussianNB` a
+        `NormalEstimate` of mean and variance. `GaussianDiscriminant` has one `MvNormalEstimate` of all features: names,
+        mean vector and covariance matrix. Features that no class has now are left out.
 
         Parameters
         ----------
@@ -111,8 +116,7 @@ class GenerativeClassifier(AdditiveClassifier):
                 raise EvidenceError(message)
             return self._ml_parameters(code)
         if not self._has_prior:
-            message = f"without a prior there is no posterior, and no estimate={kind!r}: use estimate='ml'"
-            raise InputError(message)
+            raise without_prior()
         return self._posterior_parameters(label, mode=kind == "map")
 
     def sample(
@@ -121,12 +125,10 @@ class GenerativeClassifier(AdditiveClassifier):
         """Draw events from the model: all of one label, or each of a label drawn from the class probabilities.
 
         They follow the posterior predictive, each event by itself: its parameters are drawn from the posterior. With
-        `predictive="plug-in"`, or without a prior, they follow the model at the plug-in parameters.
+        `predictive="plug-in"`, or without a prior, they follow the model at the plug-in parameters. Without a prior a
+        feature that has categories or numbers, and none in the events of the label, cannot be drawn: EvidenceError.
         """
-        count = int(whole("size", size, ParameterError))
-        random = np.random.default_rng() if generator is None else generator
-        if not isinstance(random, np.random.Generator):
-            raise refuse("generator", "a numpy.random.Generator, such as numpy.random.default_rng(1)", generator)
+        count, random = check_draws(size, generator)
         labels = self._sampled_labels(label, count, random)
         drawn = {each: iter(self._draw(each, labels.count(each), random)) for each in dict.fromkeys(labels)}
         return [SampledEvent(next(drawn[each]), each) for each in labels]
@@ -170,6 +172,15 @@ class GenerativeClassifier(AdditiveClassifier):
             raise EvidenceError(message)
         return math.log(one / other)
 
+    def _check_means(self, *labels: Any) -> None:
+        """Refuse a label without a value of a feature that some label has: the data give no mean of it there."""
+        for label in labels:
+            counts = self._counts_of(self._known_code(label))
+            missing = next((name for name, count in counts.items() if count == 0.0), None)
+            if missing is not None:
+                message = f"label {label!r} has no value of feature {missing!r}, and no plug-in mean of it"
+                raise EvidenceError(message)
+
     def _kept_names(self) -> list[FeatureName]:
         """The names by column; refused where they are hashed."""
         if not isinstance(self._vocabulary, Vocabulary):
@@ -210,10 +221,16 @@ class GenerativeClassifier(AdditiveClassifier):
         """Draw events of a class that has a prior or events."""
 
 
-def no_posterior(feature: FeatureName, label: Any) -> InputError:
-    """Return the error that says that without a prior the parameters of a feature have no posterior."""
-    message = f"feature {feature!r} has no posterior in {label!r}: there is no prior, and the events alone give none"
+def without_prior() -> InputError:
+    """Return the error that says that without a prior the parameters have no posterior."""
+    message = "without a prior there is no posterior: use parameters(label, estimate='ml')"
     return InputError(message)
+
+
+def nothing_to_draw(feature: FeatureName, label: Any) -> EvidenceError:
+    """Return the error that says that a class has no distribution of a feature to draw from."""
+    message = f"label {label!r} has no value of feature {feature!r}, and without a prior nothing to draw from"
+    return EvidenceError(message)
 
 
 def by_name(names: Sequence[FeatureName], values: FloatArray, kept: BoolArray) -> dict[FeatureName, float]:

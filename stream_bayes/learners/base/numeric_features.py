@@ -71,17 +71,9 @@ class NormalEstimate(NamedTuple):
 
 
 def pooled_posterior(
-    prior: NormalInverseGamma | None, own: FeatureMoments, pooled: Sequence[FeatureMoments]
-) -> NormalInverseGamma | None:
-    """The posterior of a mean by its own moments, and of a variance by those of all that share it.
-
-    Without a prior there is none before there is a value, and scatter.
-    """
-    if prior is None:
-        count = sum(one.weight for one in pooled)
-        scatter = sum(one.scatter for one in pooled)
-        has_both = own.weight > 0.0 and scatter > 0.0
-        return NormalInverseGamma(own.mean, own.weight, 0.5 * count, 0.5 * scatter) if has_both else None
+    prior: NormalInverseGamma, own: FeatureMoments, pooled: Sequence[FeatureMoments]
+) -> NormalInverseGamma:
+    """The posterior of a mean by its own moments, and of a variance by those of all that share it."""
     posterior = prior.update_moments(*own)
     each = [prior.update_moments(*one) for one in pooled]
     shape = prior.shape + sum(one.shape - prior.shape for one in each)

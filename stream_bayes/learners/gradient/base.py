@@ -13,6 +13,7 @@ from stream_bayes.kernels.gradient.steps import GradientState, Rule, all_weights
 from stream_bayes.learners.base.arrays import padded, with_room
 from stream_bayes.learners.base.columns import ColumnLearner
 from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.weight_names import by_text
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_scale, non_negative, one_of, positive, truth
@@ -159,7 +160,7 @@ class OneOutput(GradientLearner):
         return self._weights(0)
 
     def _estimates(self) -> dict[str, float]:
-        return {str(name): weight for name, weight in self.weights().items()} | {"intercept": self.intercept_value}
+        return by_text(self.weights(), self.intercept_value if self.intercept else None)
 
     def weight(self, feature: FeatureName) -> float:
         """The weight of one feature, or of the bucket it is hashed into; 0 for one never learned."""

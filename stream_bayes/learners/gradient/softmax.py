@@ -15,6 +15,7 @@ from stream_bayes.kernels.gradient.softmax import fold_softmax
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.labels import Label, check_label
+from stream_bayes.learners.base.weight_names import by_text
 from stream_bayes.learners.gradient.base import MAX_EVENTS, GradientLearner
 from stream_bayes.persistence.snapshot import Arrays
 
@@ -76,9 +77,11 @@ class SoftmaxRegression(GradientLearner, ColumnClassifier):
         return self._weights(self._code(label))
 
     def _estimates(self) -> dict[str, float]:
-        labels = list(self._labels)
-        weights = {f"{name} of {label}": weight for label in labels for name, weight in self.weights(label).items()}
-        return weights | {f"intercept of {label}": self.intercept_value(label) for label in labels}
+        estimates: dict[str, float] = {}
+        for label in self._labels:
+            own = by_text(self.weights(label), self.intercept_value(label) if self.intercept else None)
+            estimates |= {f"{name} of {label}": weight for name, weight in own.items()}
+        return estimates
 
     def weight(self, feature: FeatureName, label: Any) -> float:
         """The weight of one feature, or of the bucket it is hashed into; 0 for one never learned."""

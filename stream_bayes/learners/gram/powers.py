@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_bayes.errors import NumericalError
-from stream_bayes.kernels.gram.power_descent import descend_power
+from stream_bayes.kernels.gram.power_descent import SMALLEST, descend_power
 from stream_bayes.typing import FloatArray
 
 # How far from the condition of the minimum it may stop, as a share of |column| |target|.
@@ -18,7 +18,7 @@ HALVINGS = 40
 def minimise_power(
     columns: FloatArray, target: FloatArray, strengths: FloatArray, power: float, weights: FloatArray
 ) -> FloatArray:
-    """The w of least |target - columns'w|^2 / 2 + sum strengths |w|^power / power, from the weights given.
+    """The weights w that minimise |target - columns'w|^2 / 2 + sum strengths |w|^power / power, from those given.
 
     The penalty bends without bound at 0: there coordinate descent is exact and Newton's step useless. Where columns
     are nearly dependent it is the other way round, so they take turns; both only ever go down.
@@ -44,7 +44,7 @@ def _step(columns: FloatArray, target: FloatArray, strengths: FloatArray, power:
     With D the second derivatives of the penalty and p' the first, (X'X + D) move = X'rest - p' is least squares of the
     rest, with sqrt(D) beneath the columns and -p' / sqrt(D) beneath the rest.
     """
-    active = np.flatnonzero(np.abs(weights) > np.finfo(float).tiny)
+    active = np.flatnonzero(np.abs(weights) >= SMALLEST)
     sizes = np.abs(weights[active])
     bends = np.sqrt(strengths[active] * (power - 1.0) * sizes ** (power - 2.0))
     sound = np.isfinite(bends)

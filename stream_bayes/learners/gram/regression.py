@@ -10,6 +10,7 @@ import numpy as np
 from stream_bayes.errors import EvidenceError, ParameterError, shown
 from stream_bayes.features import Vocabulary
 from stream_bayes.features.values import FeatureName, Features
+from stream_bayes.learners.base.weight_names import INTERCEPT, by_text
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.evidence import log_evidence, maximum, maximum_or_none
 from stream_bayes.learners.gram.learner import GramLearner
@@ -27,7 +28,6 @@ from stream_bayes.learners.gram.results import (
     gaussian_log_likelihood,
 )
 from stream_bayes.learners.gram.selection import best_subsets, select, univariate_r_squared
-from stream_bayes.learners.linear.weights import INTERCEPT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_scale, each, finite, non_negative, positive
 
@@ -309,7 +309,7 @@ class GramRegression(GramLearner):
         if not self._moments.events[0] > 0.0:
             return {}
         fit = self.solve()
-        return {str(name): weight for name, weight in fit.weights.items()} | {"intercept": fit.intercept}
+        return by_text(fit.weights, fit.intercept if self.intercept else None)
 
     def _taught(self) -> Design:
         design = self._design()

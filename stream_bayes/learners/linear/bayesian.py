@@ -24,11 +24,12 @@ from stream_bayes.learners.base.number_predictions import (
     student,
 )
 from stream_bayes.learners.base.regressor import check_target
+from stream_bayes.learners.base.weight_names import INTERCEPT
 from stream_bayes.learners.base.weight_prior import WeightPrior
 from stream_bayes.learners.linear import corrections, information
 from stream_bayes.learners.linear.diagonal import DiagonalGaussian
 from stream_bayes.learners.linear.full import FirstWeights, FullGaussian, Setting
-from stream_bayes.learners.linear.weights import INTERCEPT, LARGEST, WeightPosterior, check_bounds, check_done
+from stream_bayes.learners.linear.weights import LARGEST, WeightPosterior, check_bounds, check_done
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import Normal, StudentT
 from stream_bayes.typing import FloatArray

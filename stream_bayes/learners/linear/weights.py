@@ -17,15 +17,13 @@ from stream_bayes.features.values import FeatureName, IntArray, check_name
 from stream_bayes.kernels.linear.full import COUNT
 from stream_bayes.kernels.linear.noise import squared_scale
 from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.weight_names import INTERCEPT, by_text
 from stream_bayes.learners.linear.diagonal import DiagonalGaussian
 from stream_bayes.learners.linear.full import FullGaussian, Setting
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.posteriors import MvNormal, MvStudentT, Normal, StudentT
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import SMALLEST_SCALE, one_of, positive, truth
-
-INTERCEPT = "intercept"
-"""The name of the weight of the constant; no feature can have the name beside it."""
 
 # The product of two of them is what the squares of values are divided by.
 SMALLEST = 1e-20
@@ -76,7 +74,9 @@ class WeightPosterior(ColumnLearner):
         return {"events": float(self._posterior.numbers[COUNT]), **super()._evidence_summary()}
 
     def _estimates(self) -> dict[str, Normal | StudentT]:
-        return {str(name): weight for name, weight in self.weights().items()}
+        weights = self.weights()
+        constant = weights.pop(INTERCEPT, None) if self.intercept else None
+        return by_text(weights, constant)
 
     def weights(self) -> dict[FeatureName, Normal | StudentT]:
         """The marginal posterior of each weight; the intercept, where there is one, is called "intercept".

@@ -13,7 +13,7 @@ from stream_bayes.kernels.naive_bayes.bernoulli import Derived, Presences, fold_
 from stream_bayes.kernels.naive_bayes.count_levels import Levels, empty_levels, level_counts
 from stream_bayes.kernels.naive_bayes.count_powers import HEAVY, Powers, empty_powers, sort_powers
 from stream_bayes.learners.base.arrays import padded
-from stream_bayes.learners.base.generative_classifier import as_event, by_name, no_posterior
+from stream_bayes.learners.base.generative_classifier import as_event, by_name, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack, table_of, vocabulary_size
 from stream_bayes.persistence.snapshot import Arrays
@@ -87,13 +87,11 @@ class BernoulliNB(NaiveBayes):
 
     def posterior(self, word: FeatureName, label: Any) -> Beta:
         """The probability that a message of the class holds the word."""
+        if self.prior is None:
+            raise without_prior()
         present = self._cell(self._evidence.cells, word, label)
         absent = max(self._class_entry(self._evidence.class_weight, label) - present, 0.0)
-        if self.prior is not None:
-            return self.prior.update_counts(present, absent)
-        if min(present, absent) == 0.0:
-            raise no_posterior(word, label)
-        return Beta(present, absent)
+        return self.prior.update_counts(present, absent)
 
     @property
     def _has_prior(self) -> bool:

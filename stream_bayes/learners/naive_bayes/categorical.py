@@ -14,6 +14,7 @@ from stream_bayes.features.vocabulary import refuse_change, unpack_json
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.categorical import CategoryCounts, fold_categorical
 from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.generative_classifier import nothing_to_draw, without_prior
 from stream_bayes.learners.base.input_checks import check_kinds
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.base import NaiveBayes
@@ -84,12 +85,11 @@ class CategoricalNB(NaiveBayes):
 
     def posterior(self, feature: FeatureName, label: Any) -> Dirichlet:
         """The distribution of a feature's values in a class."""
+        if not self._has_prior:
+            raise without_prior()
         counts = self._feature_counts(feature, self._labels.code(label))
-        if len(counts) < 2 or self.prior_count + min(counts.values()) == 0.0:
-            message = (
-                f"feature {feature!r} has no posterior yet: it takes two values, and a pseudo-count or an event for "
-                f"each; so far {label!r} has {counts}"
-            )
+        if len(counts) < 2:
+            message = f"feature {feature!r} has no posterior yet: it takes two values; so far {label!r} has {counts}"
             raise InputError(message)
         return Dirichlet(tuple(self.prior_count + count for count in counts.values()))
 
@@ -130,8 +130,9 @@ class CategoricalNB(NaiveBayes):
     def _draw_events(self, code: int, count: int, random: np.random.Generator) -> list[dict[FeatureName, Any]]:
         events: list[dict[FeatureName, Any]] = [{} for _ in range(count)]
         for feature, counts in self._counts_of(code).items():
-            has_mass = self.prior_count + sum(counts.values()) > 0.0
-            shares = _shares(counts, self.prior_count if has_mass else 1.0)
+            if not self._has_prior and sum(counts.values()) == 0.0:
+                raise nothing_to_draw(feature, list(self._labels)[code])
+            shares = _shares(counts, self.prior_count)
             values = list(shares)
             for event, place in zip(events, random.choice(len(values), count, p=list(shares.values())), strict=True):
                 event[feature] = values[place]

@@ -13,7 +13,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.gaussian import SMALLEST_SPREAD, Moments, data_variance, fold_gaussian
-from stream_bayes.learners.base.generative_classifier import by_name, no_posterior
+from stream_bayes.learners.base.generative_classifier import by_name, nothing_to_draw, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.base.numeric_features import (
     SLACK,
@@ -29,7 +29,7 @@ from stream_bayes.learners.base.numeric_features import (
 )
 from stream_bayes.learners.naive_bayes.base import NaiveBayes, slack
 from stream_bayes.posteriors import NormalInverseGamma
-from stream_bayes.typing import BoolArray
+from stream_bayes.typing import BoolArray, FloatArray
 from stream_bayes.validation import one_of, truth
 
 
@@ -98,32 +98,39 @@ class GaussianNB(NaiveBayes):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a shared variance has the evidence of all classes."""
+        if self.prior is None:
+            raise without_prior()
         column = self._column(feature)
         code = self._labels.code(label)
         own = self._moments(column, code)
         pooled = [own]
         if self.variance == "shared":
             pooled = [self._moments(column, each) for each in range(len(self._labels))]
-        posterior = pooled_posterior(self.prior, own, pooled)
-        if posterior is None:
-            raise no_posterior(feature, label)
-        return posterior
+        return pooled_posterior(self.prior, own, pooled)
+
+    def mean(self, label: Any) -> dict[FeatureName, float]:
+        """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without a value."""
+        return {name: estimate.mean for name, estimate in self._predicted(label).items()}
+
+    def covariance_of(self, label: Any) -> tuple[list[FeatureName], FloatArray]:
+        """Names, and the covariance matrix in a class, which is diagonal: its plug-in value, or the posterior's.
+
+        The latter is infinite where 2 shape + n is not above 2.
+        """
+        estimates = self._predicted(label)
+        return list(estimates), np.diag([estimate.variance for estimate in estimates.values()])
 
     def linear_form(self, positive: Any, negative: Any) -> tuple[dict[FeatureName, float], float]:
         """Weights and bias of the plug-in log-odds, linear since the variances are shared.
 
         With means p_j and q_j and the variance v_j of each feature the weights are (p_j - q_j) / v_j, and the bias is
-        the log prior odds less half the sum of (p_j^2 - q_j^2) / v_j.
+        the log prior odds less half the sum of (p_j^2 - q_j^2) / v_j. A label without a value of a feature is refused.
         """
         if self.variance != "shared":
             message = f"the log-odds are linear with variance='shared' only; this learner has {self.variance!r}"
             raise EvidenceError(message)
+        self._check_means(positive, negative)
         p, q = (self._data_estimates(self._known_code(label), unbiased=self.unbiased) for label in (positive, negative))
-        for label, other, missing in ((positive, q, p), (negative, p, q)):
-            for name in other:
-                if name not in missing:
-                    message = f"label {label!r} has no value of feature {name!r}, and no plug-in mean of it"
-                    raise EvidenceError(message)
         spread = {name: max(one.variance, SMALLEST_SPREAD * (1.0 + one.mean**2)) for name, one in p.items()}
         weights = {name: (one.mean - q[name].mean) / spread[name] for name, one in p.items()}
         middle = math.fsum(0.5 * (one.mean + q[name].mean) * weights[name] for name, one in p.items())
@@ -168,16 +175,22 @@ class GaussianNB(NaiveBayes):
             estimates[names[column]] = NormalEstimate(float(self._evidence.mean[column, code]), variance)
         return estimates
 
+    def _predicted(self, label: Any) -> dict[FeatureName, NormalEstimate]:
+        """The estimates that predictions are by: of the data with a plug-in predictive, else of the posterior."""
+        code = self._known_code(label)
+        plain = self._data_estimates(code, unbiased=self.unbiased) if self._plugs_in else {}
+        return plain if self.prior is None else self._posterior_parameters(label, mode=False) | plain
+
     def _ml_parameters(self, code: int) -> dict[FeatureName, NormalEstimate]:
         return self._data_estimates(code, unbiased=False)
 
     def _posterior_parameters(self, label: Label, *, mode: bool) -> dict[FeatureName, NormalEstimate]:
         estimates = {}
-        for name, column in zip(self._kept_names(), range(len(self._vocabulary)), strict=True):
+        for name in compress(self._kept_names(), self._used().tolist()):
             posterior = self.posterior(name, label)
             variance = posterior.expected_variance
             if mode:  # the density of the mean adds half a power of the variance, in each class that shares it
-                means = np.count_nonzero(self._evidence.weight[column]) if self.variance == "shared" else 1
+                means = np.count_nonzero(self._evidence.weight[self._column(name)]) if self.variance == "shared" else 1
                 variance = posterior.scale / (posterior.shape + 1.0 + 0.5 * max(means, 1))
             estimates[name] = NormalEstimate(posterior.mean, variance)
         return estimates
@@ -190,6 +203,8 @@ class GaussianNB(NaiveBayes):
             if name in plain:
                 columns[name] = random.normal(plain[name].mean, math.sqrt(plain[name].variance), count)
                 continue
+            if self.prior is None:
+                raise nothing_to_draw(name, label)
             posterior = self.posterior(name, label)
             if self._plugs_in:
                 columns[name] = random.normal(posterior.mean, math.sqrt(posterior.scale / posterior.shape), count)

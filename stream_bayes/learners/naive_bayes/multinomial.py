@@ -12,7 +12,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.word_counts import fold_multinomial
-from stream_bayes.learners.base.generative_classifier import by_name
+from stream_bayes.learners.base.generative_classifier import by_name, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
 from stream_bayes.posteriors import Beta
@@ -74,13 +74,12 @@ class MultinomialNB(WordCountNB):
 
     def posterior(self, word: FeatureName, label: Any) -> Beta:
         """The share of a word among the words of a class: the Dirichlet's marginal, a Beta."""
+        if not self._has_prior:
+            raise without_prior()
         own = self.prior_count + self._cell(self._evidence.cells, word, label)
         words = self._vocabulary_size + (0 if self._in_vocabulary(word) else 1)
         if words < 2:
             message = f"there is no second word yet that {word!r} could share with: its share is 1, whatever comes"
-            raise InputError(message)
-        if own == 0.0:
-            message = f"{word!r} has neither a pseudo-count nor a use in {label!r}: there is no posterior of its share"
             raise InputError(message)
         total = self._class_entry(self._evidence.class_total, label)
         return Beta(own, self.prior_count * words + total - own)

@@ -10,7 +10,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.word_counts import fold_poisson
-from stream_bayes.learners.base.generative_classifier import by_name, no_posterior
+from stream_bayes.learners.base.generative_classifier import by_name, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
 from stream_bayes.posteriors import Gamma
@@ -68,13 +68,11 @@ class PoissonNB(WordCountNB):
 
     def posterior(self, word: FeatureName, label: Any) -> Gamma:
         """The rate of a word per message of a class."""
+        if self.prior is None:
+            raise without_prior()
         uses = self._cell(self._evidence.cells, word, label)
         messages = self._class_entry(self._evidence.class_weight, label)
-        if self.prior is not None:
-            return self.prior.update_counts(uses, messages)
-        if uses == 0.0:
-            raise no_posterior(word, label)
-        return Gamma(uses, messages)
+        return self.prior.update_counts(uses, messages)
 
     @property
     def _has_prior(self) -> bool:

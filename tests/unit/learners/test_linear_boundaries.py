@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB as GaussianOracle
 
 from stream_bayes import GaussianDiscriminant, GaussianNB, NormalInverseGamma
-from stream_bayes.errors import EvidenceError
+from stream_bayes.errors import EvidenceError, InputError
 from stream_bayes.learners.discriminant import FORMS
 from tests.support.discriminants import NAMES, PRIOR, events, model_of, sample, trained
 
@@ -82,18 +82,75 @@ def test_linear_forms_give_the_predicted_log_odds(unbiased: bool) -> None:
             assert log_odds(model, x, 2, 0) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_linear_form_of_gaussian_naive_bayes_is_refused() -> None:
-    model = GaussianNB()
-    model.learn_one({"x": 1.0}, "a")
-    model.learn_one({"y": 1.0}, "b")
-    with pytest.raises(EvidenceError, match="variance='shared' only"):
-        model.linear_form("a", "b")
-    shared = GaussianNB(variance="shared")
-    shared.merge(shared.clone())
-    shared.learn_one({"x": 1.0}, "a")
-    shared.learn_one({"x": 1.0, "y": 1.0}, "b")
-    with pytest.raises(EvidenceError, match="label 'a' has no value of feature 'y'"):
-        shared.linear_form("a", "b")
+def test_log_odds_that_are_not_linear_are_refused() -> None:
+    for model, allowed in ((GaussianNB(), "variance='shared' only"), (GaussianDiscriminant(), "covariance='shared'")):
+        model.learn_one({"x": 1.0}, "a")
+        model.learn_one({"y": 1.0}, "b")
+        with pytest.raises(EvidenceError, match=allowed):
+            model.linear_form("a", "b")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(PRIOR, variance="shared"),
+        GaussianNB(None, variance="shared"),
+        GaussianDiscriminant("shared", PRIOR),
+        GaussianDiscriminant("shared", None),
+        GaussianDiscriminant("shared-spherical", PRIOR),
+    ],
+    ids=lambda model: f"{type(model).__name__} {'ml' if model.prior is None else 'prior'}",
+)
+def test_a_label_without_a_value_of_a_feature_has_no_linear_form(model: Any) -> None:
+    """The data give no mean of y in a; and none of z in a and b, where c alone has it."""
+    model = model.clone()
+    for x in (1.0, 2.0):
+        model.learn_one({"x": x}, "a")
+        model.learn_one({"x": -x, "y": x}, "b")
+    for one, other in (("a", "b"), ("b", "a")):
+        with pytest.raises(EvidenceError, match="label 'a' has no value of feature 'y'"):
+            model.linear_form(one, other)
+    model.learn_one({"y": 1.0}, "a")
+    assert set(model.linear_form("a", "b")[0]) == {"x", "y"}
+    model.learn_one({"z": 1.0}, "c")
+    with pytest.raises(EvidenceError, match="label 'b' has no value of feature 'z'"):
+        model.linear_form("b", "a")
+
+
+@pytest.mark.parametrize("predictive", ["posterior", "plug-in"])
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_readouts_of_gaussian_naive_bayes_are_those_of_the_diagonal_discriminant(
+    predictive: str, unbiased: bool
+) -> None:
+    values, labels = sample(40)
+    naive = trained(GaussianNB(PRIOR, predictive=predictive, unbiased=unbiased), values, labels)
+    peer = trained(GaussianDiscriminant("diagonal", PRIOR, predictive=predictive, unbiased=unbiased), values, labels)
+    for label in range(3):
+        assert naive.mean(label) == pytest.approx(peer.mean(label), rel=1e-12)
+        names, matrix = naive.covariance_of(label)
+        expected_names, expected = peer.covariance_of(label)
+        assert names == expected_names
+        assert matrix == pytest.approx(expected, rel=1e-12)
+    naive.learn_one({"late": 2.0}, 2)
+    assert naive.mean(1)["late"] == PRIOR.mean
+    without = trained(GaussianNB(None), values, labels)
+    assert without.mean(0) == pytest.approx({name: one.mean for name, one in without.parameters(0, "ml").items()})
+
+
+@pytest.mark.parametrize("model", [GaussianNB(PRIOR), GaussianDiscriminant("diagonal", PRIOR)])
+def test_features_that_were_taken_back_are_left_out(model: Any) -> None:
+    model = model.clone()
+    for x in ({"x": 1.0}, {"x": 2.0}, {"x": 1.0, "y": 2.0}):
+        model.learn_one(x, "a")
+    model.unlearn_one({"x": 1.0, "y": 2.0}, "a")
+    assert list(model.counts()["a"]) == ["x"]
+    assert list(model.mean("a")) == ["x"]
+    assert model.covariance_of("a")[0] == ["x"]
+    parameters = model.parameters("a")
+    assert list(getattr(parameters, "names", parameters)) == ["x"]
+    for read in (model.mean, model.covariance_of, model.parameters):
+        with pytest.raises(InputError, match="neither learned nor declared"):
+            read("b")
 
 
 @pytest.mark.parametrize("covariance", FORMS)

@@ -104,6 +104,23 @@ def test_of_events_at_the_same_distance_the_newest_votes() -> None:
         assert model.predict_one({"x": 1.0}) == label
 
 
+@pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
+@pytest.mark.parametrize("k", [1, 2, 9, 40, 64])
+def test_neighbours_in_any_order_are_the_nearest_and_of_equals_the_newest(order: str, k: int) -> None:
+    """Each distance comes four times in a full window of 50 events, and 10 events have left it."""
+    distances = np.repeat(np.arange(15.0), 4)
+    distances = {"ascending": distances, "descending": distances[::-1], "shuffled": distances}[order]
+    if order == "shuffled":
+        distances = np.random.default_rng(k).permutation(distances)
+    window = 50 if k <= 50 else 64
+    model = NearestNeighbours(k=k, window=window)
+    for age, distance in enumerate(distances.tolist()):
+        model.learn_one({"x": distance}, age)
+    kept = range(max(60 - window, 0), 60)
+    expected = sorted(kept, key=lambda number: (distances[number], -number))[:k]
+    assert [one.label for one in model.neighbours_one({"x": 0.0})] == expected
+
+
 def test_weight_is_that_of_the_vote() -> None:
     """Votes 2.5 for a and 1 for b, a pseudo-vote each: 3.5 / 5.5."""
     model = NearestNeighbours(k=2, window=5)
@@ -232,9 +249,18 @@ def test_restored_window_goes_on_where_it_was() -> None:
         ("values", np.zeros((2, 9))),
         ("codes", np.array([0, 7])),
         ("codes", np.zeros(2)),
+        ("codes", np.array(0)),
+        ("codes", np.zeros(5, dtype=np.int64)),
         ("weights", np.array([1.0, -1.0])),
+        ("weights", np.array([1.0, 0.0])),
+        ("weights", np.array([1.0, 1e308])),
+        ("weights", np.array([1.0, 2.0])),
+        ("seen", np.array([1.0, 0.0])),
+        ("seen", np.array([1.0, -1.0])),
         ("seen", np.array([np.nan, 1.0])),
         ("evidence", np.zeros(3)),
+        ("evidence", np.array([1e300])),
+        ("evidence", np.array([0.5])),
         ("values", np.full((2, 1), 1e60)),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from stream_bayes.errors import ParameterError
+from stream_bayes.kernels.gram.power_descent import power_violation, shrink_power
 from stream_bayes.learners.gram import Fit, GramRegression
 from stream_bayes.typing import FloatArray
 from tests.support.gram_regressions import sample, taught
@@ -93,6 +94,32 @@ def test_columns_that_are_nearly_dependent_are_no_slower() -> None:
     centred = features - features.mean(axis=0)
     slopes = centred.T @ (targets - targets.mean() - centred @ weights)
     np.testing.assert_allclose(slopes, 0.1 * np.sign(weights) * np.abs(weights) ** 0.2, atol=1e-7)
+
+
+def test_weights_too_small_for_a_number_are_zero() -> None:
+    """At power 1.003 a pull of 0.09 strength is that of a weight of 0.09^(1 / 0.003) = 1e-349."""
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        features = generator.normal(size=(50, 3))
+        targets = features @ generator.normal(size=3) + generator.normal(size=50)
+        path = taught(GramRegression(), features, targets).path("lp", np.geomspace(1e-3, 1e3, 60).tolist(), power=1.003)
+        sizes = np.abs(path.weights)
+        assert ((sizes == 0.0) | (sizes >= np.finfo(float).tiny)).all()
+        assert (sizes[0] == 0.0).all()
+
+
+@pytest.mark.parametrize("power", [1.003, 1.01, 1.3])
+def test_shrinking_has_no_numbers_that_lost_digits(power: float) -> None:
+    """w + strength w^(power - 1) = slope, as long as w is a number of full precision."""
+    strength = 2.5
+    slopes = np.linspace(1e-4, 6.0, 3000)
+    for slope in slopes.tolist():
+        weight = shrink_power(slope, strength, power)
+        if weight == 0.0:
+            assert slope <= strength * np.finfo(float).tiny ** (power - 1.0) * (1.0 + 1e-12)
+        else:
+            assert weight + strength * weight ** (power - 1.0) == pytest.approx(slope, rel=1e-12)
+        assert power_violation(slope - weight, weight, strength, power) <= 1e-12 * slope
 
 
 def test_degrees_of_freedom_are_the_change_of_fits_with_targets() -> None:

@@ -177,12 +177,20 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     model = taught(CategoricalNB(), [({"a": "x"}, "red")])
     with pytest.raises(InputError, match="neither learned nor declared"):
         model.sample("blue")
-    for size in (-1, 1.5, "2"):
+    for size in (-1, 1.5, "2", 10**15):
         with pytest.raises(ParameterError, match="size must be"):
             model.sample("red", size)
     with pytest.raises(ParameterError, match="default_rng"):
         model.sample("red", 1, 7)
-    one_sided = GaussianDiscriminant(prior=None)
-    taught(one_sided, [({"x": 1}, "a"), ({"x": 2}, "a"), ({"x": 1, "y": 2}, "b")])
-    with pytest.raises(InputError, match="'y' has no posterior in 'a'"):
-        one_sided.sample("a")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [CategoricalNB(prior_count=0.0), GaussianNB(prior=None), GaussianDiscriminant(prior=None)],
+    ids=lambda model: type(model).__name__,
+)
+def test_without_a_prior_a_feature_that_a_class_never_had_is_not_drawn(model: Any) -> None:
+    taught(model, [({"x": 1}, "a"), ({"x": 2}, "a"), ({"x": 1, "y": 2}, "b"), ({"x": 2, "y": 3}, "b")])
+    with pytest.raises(EvidenceError, match="label 'a' has no value of feature 'y'"):
+        model.sample("a")
+    assert [set(x) for x, _ in model.sample("b", 2)] == [{"x", "y"}] * 2
