@@ -16,7 +16,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, shown
 from stream_bayes.features.batch import Batch, Names
 from stream_bayes.features.values import FeatureName, category_row
 from stream_bayes.typing import FloatArray, IntArray
@@ -137,6 +137,12 @@ class FrameTable(Table):
         """A frame of the same library, with its index; libraries that take only texts as names get them as texts."""
         is_pandas = self._frame.implementation.is_pandas_like()
         named = {name if is_pandas else str(name): values[:, place] for place, name in enumerate(columns)}
+        if len(named) < len(columns):
+            message = (
+                f"two of the labels {shown(list(columns))} are the same text, and columns of this data frame are named "
+                "by texts: predict from a list of dicts, an array or a frame of pandas"
+            )
+            raise InputError(message)
         return self._indexed(nw.from_dict(named, backend=self._frame.implementation).to_native())
 
     def numeric_batch(self) -> Batch | None:

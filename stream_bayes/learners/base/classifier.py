@@ -60,7 +60,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
 
     @abstractmethod
     def batch(self, events: Events) -> Batch:
-        """Events as a batch of the form this learner takes."""
+        """Events as a batch of the form this learner takes; it may share the memory of a matrix (see `Batch`)."""
 
     def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose label is not None: the same bits as a loop of `learn_one`, all or nothing."""

@@ -52,7 +52,8 @@ def check_events(events: Any) -> Iterable[Features]:
 
 
 def check_size(values: FloatArray, most: float = LARGEST_NUMBER) -> None:
-    """Refuse numbers so large, or so far from being one, that arithmetic with them would leave the finite numbers."""
+    """Refuse NaN, and numbers so large that arithmetic with them would leave the finite numbers."""
+    # A batch may share the caller's matrix: what was checked when it was made may have changed. NaN compares as False.
     if len(values) and not -most <= values.min() <= values.max() <= most:
         message = f"values must lie between -{most:g} and {most:g}, so that no step overflows"
         raise InputError(message)

@@ -53,7 +53,7 @@ class Regressor(Learner, base.MiniBatchRegressor):
 
     @abstractmethod
     def batch(self, events: Events) -> Batch:
-        """Events as a batch of the form this learner takes."""
+        """Events as a batch of the form this learner takes; it may share the memory of a matrix (see `Batch`)."""
 
     def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose target is not None: the same bits as a loop of `learn_one`, all or nothing."""
