@@ -234,6 +234,11 @@ def test_before_any_label_the_most_probable_is_none() -> None:
         pd.Series([1.0]),
         np.array([1.0]),
         np.ones((1, 1, 1)),
+        np.array(1.0),
+        np.zeros(1, dtype=[("a", "f8", (2,))]),
+        np.zeros((1, 2), dtype=[("a", "f8")]),
+        np.array((1.0,), dtype=[("a", "f8")]),
+        np.zeros(1, dtype=[("a", [("b", "f8")])]),
         pl.DataFrame({"a": [[1.0]]}),
     ],
 )
@@ -244,6 +249,12 @@ def test_tables_that_are_no_events_change_nothing(bad: Any) -> None:
         with pytest.raises(InputError):
             model.learn_many(bad, targets(learner)[:1])
         assert frozen(model) == before
+
+
+def test_columns_of_the_same_name_are_named() -> None:
+    frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=["size", "age", "size"])
+    with pytest.raises(InputError, match=r"several are named \['size'\]"):
+        GaussianNB().learn_many(frame, ["a"])
 
 
 def test_a_pipeline_of_river_learns_and_predicts_frames() -> None:
