@@ -4,10 +4,15 @@ They follow scikit-learn's conventions (`sklearn.utils.estimator_checks.check_es
 pipelines, in model selection, and in scikit-activeml. They need scikit-learn, which stream_bayes does not install.
 
 Features are named by the columns of a data frame; those of an array are 0, 1, 2, ... NaN stands for a missing value.
+Texts are values where the learner takes them. A call that is refused leaves the estimator as it was.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import signature
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -38,8 +43,8 @@ from stream_bayes.typing import FloatArray
 _NESTED = "learner__"
 
 
-class LearnerAdapter(BaseEstimator):  # type: ignore[misc]
-    """Base of the adapters: the learner as a prototype, and its parameters as `learner__...`."""
+class LearnerEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base class of the adapters: the learner as a prototype, and its parameters as `learner__...`."""
 
     learner: Learner | None
     learner_: Any
@@ -52,18 +57,36 @@ class LearnerAdapter(BaseEstimator):  # type: ignore[misc]
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; one of the learner makes a new learner with it."""
+        """Set parameters; one of the learner makes a new learner with it. All or nothing."""
         own = {name: value for name, value in params.items() if not name.startswith(_NESTED)}
         nested = {name.removeprefix(_NESTED): value for name, value in params.items() if name not in own}
-        super().set_params(**own)
-        if nested:
-            prototype = self._prototype()
-            unknown = nested.keys() - prototype._get_params().keys()
-            if unknown:
-                message = f"a {type(prototype).__name__} has no parameter {min(unknown)!r}"
-                raise ValueError(message)
-            self.learner = prototype.clone(nested)
+        with self._all_or_nothing():
+            super().set_params(**own)
+            if nested:
+                self.learner = self._changed_prototype(nested)
         return self
+
+    def _changed_prototype(self, parameters: dict[str, Any]) -> Learner:
+        """A prototype with other parameters."""
+        prototype = self._prototype()
+        unknown = parameters.keys() - prototype._get_params().keys()
+        if unknown:
+            message = f"a {type(prototype).__name__} has no parameter {min(unknown)!r}"
+            raise ValueError(message)
+        return prototype.clone(parameters)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Context that restores all attributes when a call is refused: the learner, the labels, the columns.
+
+        Learners need no copy: what they refuse changes nothing in them.
+        """
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def __sklearn_tags__(self) -> Tags:
         found = super().__sklearn_tags__()
@@ -71,6 +94,8 @@ class LearnerAdapter(BaseEstimator):  # type: ignore[misc]
         found.input_tags.allow_nan = True
         found.input_tags.positive_only = tags.POSITIVE_INPUT in prototype._tags
         found.input_tags.categorical = isinstance(prototype, CategoricalNB)
+        # Others take a text as the indicator of itself. The tag would promise more: that any object is a value.
+        found.input_tags.string = isinstance(prototype, (BetaBernoulli, CategoricalNB))
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -91,10 +116,18 @@ class LearnerAdapter(BaseEstimator):  # type: ignore[misc]
 
     def _events(self, X: Any, **checks: Any) -> Any:
         """The events as the learner takes them: a data frame as it is, so that it keeps its names."""
-        checked = validate_data(self, X, ensure_all_finite="allow-nan", dtype="numeric", **checks)
-        if self.__sklearn_tags__().input_tags.positive_only:
+        checked = validate_data(self, X, ensure_all_finite="allow-nan", dtype=None, **checks)
+        return self._named(X, checked)
+
+    def _named(self, X: Any, checked: NDArray[Any]) -> Any:
+        """The data frame itself where it names its columns, else the array that was made of it and checked."""
+        if self.__sklearn_tags__().input_tags.positive_only and checked.dtype != object:
             check_non_negative(checked, type(self._prototype()).__name__)
-        return X if hasattr(self, "feature_names_in_") and hasattr(X, "columns") else checked
+        if hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
+            return X
+        if checked.dtype == object:
+            _check_cells(checked)
+        return checked
 
     def _weights(self, sample_weight: Any, X: Any) -> FloatArray | None:
         if sample_weight is None:
@@ -103,7 +136,7 @@ class LearnerAdapter(BaseEstimator):  # type: ignore[misc]
         return weights
 
 
-class ClassifierAdapter(ClassifierMixin, LearnerAdapter):  # type: ignore[misc]
+class ClassifierAdapter(ClassifierMixin, LearnerEstimator):  # type: ignore[misc]
     """A scikit-learn classifier that learns with a classifier of stream_bayes.
 
     Parameters
@@ -130,23 +163,24 @@ class ClassifierAdapter(ClassifierMixin, LearnerAdapter):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rows with a new copy of the learner."""
-        events, labels = self._checked(X, y, reset=True)
-        self.classes_ = np.unique(labels)
-        self.learner_ = self._new_learner(self.classes_)
-        self.learner_.learn_many(events, labels, self._weights(sample_weight, events))
+        with self._all_or_nothing():
+            events, labels = self._checked(X, y, reset=True)
+            self.classes_ = np.unique(labels)
+            self.learner_ = self._new_learner(self.classes_)
+            self.learner_.learn_many(events, labels, self._weights(sample_weight, events))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; the first call begins with a new copy of the learner."""
         begun = hasattr(self, "learner_")
-        events, labels = self._checked(X, y, reset=not begun)
-        declared = np.empty(0, labels.dtype) if classes is None else np.unique(classes)
-        known = np.unique(np.concatenate((self.classes_ if begun else declared, labels, declared)))
-        self._check_classes(known)
-        if not begun:
-            self.learner_ = self._new_learner(known) if classes is not None else self._copy()
-        self.learner_.learn_many(events, labels, self._weights(sample_weight, events))
-        self.classes_ = known
+        with self._all_or_nothing():
+            events, labels = self._checked(X, y, reset=not begun)
+            declared = np.empty(0, labels.dtype) if classes is None else np.unique(classes)
+            self.classes_ = np.unique(np.concatenate((self.classes_ if begun else declared, labels, declared)))
+            self._check_classes(self.classes_)
+            if not begun:
+                self.learner_ = self._prototype().clone() if classes is None else self._new_learner(self.classes_)
+            self.learner_.learn_many(events, labels, self._weights(sample_weight, events))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -208,20 +242,23 @@ class ClassifierAdapter(ClassifierMixin, LearnerAdapter):  # type: ignore[misc]
             message = "Only binary classification is supported. The type of the target is multiclass."
             raise ValueError(message)
 
-    def _copy(self) -> Classifier:
-        return self._prototype().clone()
-
     def _new_learner(self, classes: NDArray[Any]) -> Classifier:
-        """A copy that knows the labels; what was declared by its own `classes` stays."""
+        """A copy that knows the labels: first those that its own `classes` declares, then the others."""
         prototype = self._prototype()
+        kind = type(prototype).__name__
+        declared = _declared_classes(prototype)
         labels: tuple[Label, ...] = tuple(check_label(plain(label)) for label in classes.tolist())
-        if len(labels) < 2 and not prototype._multiclass:
-            message = f"a {type(prototype).__name__} needs two classes, and there is one class: {classes[0]!r}"
+        known = tuple(dict.fromkeys((*declared, *labels)))
+        if len(known) < 2 and not prototype._multiclass:
+            message = f"a {kind} needs two classes, and there is one class: {classes[0]!r}"
             raise ValueError(message)
-        return prototype.clone({"classes": labels})
+        if len(known) > 2 and not prototype._multiclass:
+            message = f"a {kind} with classes={declared!r} takes no other classes: {shown(list(labels))}"
+            raise ValueError(message)
+        return prototype.clone({"classes": known})
 
 
-class RegressorAdapter(RegressorMixin, LearnerAdapter):  # type: ignore[misc]
+class RegressorAdapter(RegressorMixin, LearnerEstimator):  # type: ignore[misc]
     """A scikit-learn regressor that learns with a regressor of stream_bayes.
 
     Parameters
@@ -243,9 +280,10 @@ class RegressorAdapter(RegressorMixin, LearnerAdapter):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rows with a new copy of the learner."""
-        events, targets = self._checked(X, y, reset=True)
-        self.learner_ = self._prototype().clone()
-        self.learner_.learn_many(events, targets, self._weights(sample_weight, events))
+        with self._all_or_nothing():
+            events, targets = self._checked(X, y, reset=True)
+            self.learner_ = self._prototype().clone()
+            self.learner_.learn_many(events, targets, self._weights(sample_weight, events))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -279,7 +317,21 @@ class RegressorAdapter(RegressorMixin, LearnerAdapter):  # type: ignore[misc]
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, FloatArray]:
         events, targets = validate_data(
-            self, X, y, ensure_all_finite="allow-nan", dtype="numeric", y_numeric=True, reset=reset
+            self, X, y, ensure_all_finite="allow-nan", dtype=None, y_numeric=True, reset=reset
         )
-        named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
-        return (X if named else events), np.asarray(targets, dtype=np.float64)
+        return self._named(X, events), np.asarray(targets, dtype=np.float64)
+
+
+def _declared_classes(prototype: Classifier) -> tuple[Label, ...]:
+    """The labels given to a constructor; the default of a learner of two labels gives way to those of the data."""
+    classes: tuple[Label, ...] | None = prototype._get_params()["classes"]
+    default = signature(type(prototype)).parameters["classes"].default
+    return () if classes is None or classes == default else classes
+
+
+def _check_cells(cells: NDArray[Any]) -> None:
+    """Refuse objects that are no values, with the error and the words that scikit-learn's checks ask for."""
+    for kind in {type(cell) for cell in cells.flat}:
+        if not issubclass(kind, (str, Real, np.bool_, type(None))):
+            message = f"the argument must be a string or a number, and a value is of type {kind.__name__}"
+            raise TypeError(message)

@@ -11,7 +11,7 @@ from typing import Any
 from stream_bayes.errors import ParameterError
 from stream_bayes.evaluation import baselines
 from stream_bayes.evaluation.filters import FilterScores, MailFilter
-from stream_bayes.evaluation.learner_filter import LearnerAdapter, make_learner
+from stream_bayes.evaluation.learner_filter import LearnerFilter, make_learner
 from stream_bayes.kernels.mail.features import VIEWS
 from stream_bayes.learners import Learner
 from stream_bayes.mail.features.batch import MailBatch
@@ -101,7 +101,7 @@ def _adapt(name: str, made: Any) -> MailFilter:
     if isinstance(made, MailFilter):
         return made
     if isinstance(made, Learner) and not made.reads_mail:
-        return LearnerAdapter(name, made)
+        return LearnerFilter(name, made)
     if hasattr(made, "batch") and hasattr(made, "test_then_train"):
         return SpamFilterAdapter(name, made)
     message = f"{name} made a {type(made).__name__}, which is no filter: it has no features and test_then_train"

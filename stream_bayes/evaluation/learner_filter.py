@@ -25,8 +25,8 @@ FEW_BUCKETS = 2**7
 """The same for a learner that keeps a number for each pair of columns."""
 
 
-class LearnerAdapter:
-    """Adapts any learner to the interface of an evaluation.
+class LearnerFilter:
+    """Any learner as a filter under evaluation, which scores and learns mails.
 
     A learner that hashes names is given hashed words. One that keeps a number for each pair of names is given the
     counts of a few buckets; the others words and counts, as by a worker. A regressor learns 1 for spam and 0 for ham,

@@ -1,7 +1,7 @@
 """Features: dicts of features become rows of columns and values.
 
 batch        Batch: events as a sparse matrix in CSR form
-frames       Table: data frames of pandas and polars, and numpy arrays
+frames       EventTable: data frames of pandas and polars, and numpy arrays
 vocabulary   columns of feature names, exact or hashed
 hashing      hash_words: texts as counts of hashed words
 transformers PolynomialFeatures and LagFeatures, for river pipelines
@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_bayes.features.batch import Batch, Names
-    from stream_bayes.features.frames import Table, series_values
+    from stream_bayes.features.frames import EventTable, series_values
     from stream_bayes.features.hashing import hash_words
     from stream_bayes.features.transformers import LagFeatures, PolynomialFeatures
     from stream_bayes.features.vocabulary import HashedVocabulary, Vocabulary, open_vocabulary
 
 __all__ = [
     "Batch",
+    "EventTable",
     "HashedVocabulary",
     "LagFeatures",
     "Names",
     "PolynomialFeatures",
-    "Table",
     "Vocabulary",
     "hash_words",
     "open_vocabulary",
@@ -41,7 +41,7 @@ _MODULES = {
     "LagFeatures": "transformers",
     "Names": "batch",
     "PolynomialFeatures": "transformers",
-    "Table": "frames",
+    "EventTable": "frames",
     "Vocabulary": "vocabulary",
     "hash_words": "hashing",
     "open_vocabulary": "vocabulary",

@@ -65,6 +65,9 @@ class Batch:
     check what they are given; the constructor does not. A batch knows its own names and no learner: the same one can be
     given to several learners, and each finds its own columns for the names.
 
+    A batch that a learner's `batch` made of a matrix of floats, stored by rows and writable, shares its memory: do not
+    change the matrix while the batch is in use. `from_matrix` copies.
+
     Examples
     --------
     >>> batch = Batch.from_dicts([{"free": 1, "money": 2}, {"money": 1}])

@@ -9,31 +9,39 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, shown
 from stream_bayes.features.batch import Batch, Names
 from stream_bayes.features.values import FeatureName, category_row
 from stream_bayes.typing import FloatArray, IntArray
 
 
-class Table(ABC):
+class EventTable(ABC):
     """Events as columns of equal length, and results in the form that the events came in."""
 
     names: list[FeatureName]
 
     @staticmethod
-    def of(data: Any) -> Table:
+    def of(data: Any) -> EventTable:
         """The table of a data frame or of a numpy array of two dimensions or with named fields."""
         if isinstance(data, np.ndarray):
+            _check_array(data)
             return ArrayTable(data)
         try:
             frame = nw.from_native(data, eager_only=True)
+        except DuplicateError as problem:
+            names = Counter(map(str, data.columns))
+            twice = [name for name, count in names.items() if count > 1]
+            message = f"columns of a data frame have different names; several are named {shown(twice)}"
+            raise InputError(message) from problem
         except (TypeError, ValueError) as problem:
             message = f"events are a list of dicts, a data frame, a matrix or a Batch; got {type(data).__name__}"
             raise InputError(message) from problem
@@ -97,7 +105,7 @@ class Table(ABC):
         return Batch(starts, columns, np.ones(len(columns)), names, categorical=True)
 
 
-class FrameTable(Table):
+class FrameTable(EventTable):
     """A data frame of any library that narwhals knows."""
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
@@ -137,6 +145,12 @@ class FrameTable(Table):
         """A frame of the same library, with its index; libraries that take only texts as names get them as texts."""
         is_pandas = self._frame.implementation.is_pandas_like()
         named = {name if is_pandas else str(name): values[:, place] for place, name in enumerate(columns)}
+        if len(named) < len(columns):
+            message = (
+                f"two of the labels {shown(list(columns))} are the same text, and columns of this data frame are named "
+                "by texts: predict from a list of dicts, an array or a frame of pandas"
+            )
+            raise InputError(message)
         return self._indexed(nw.from_dict(named, backend=self._frame.implementation).to_native())
 
     def numeric_batch(self) -> Batch | None:
@@ -154,7 +168,7 @@ class FrameTable(Table):
         return native
 
 
-class ArrayTable(Table):
+class ArrayTable(EventTable):
     """A numpy array: a matrix, or rows with named fields."""
 
     def __init__(self, array: NDArray[Any]) -> None:
@@ -206,6 +220,21 @@ def series_values(data: Any) -> NDArray[Any] | list[Any]:
     if (kind.is_numeric() or kind == nw.Boolean) and not series.is_null().any():
         return np.asarray(series.to_numpy())
     return _values_of(series)
+
+
+def _check_array(array: NDArray[Any]) -> None:
+    """Refuse an array that is neither a matrix nor a row of records with a single value in each field."""
+    kind = array.dtype
+    if kind.names is None:
+        is_table = array.ndim == 2
+    else:
+        is_table = array.ndim == 1 and all(kind[name].names is None and kind[name].shape == () for name in kind.names)
+    if not is_table:
+        message = (
+            "an array of events is a matrix, or has one dimension and named fields of a single value each; got shape "
+            f"{array.shape} of {kind}"
+        )
+        raise InputError(message)
 
 
 def _without_nan(array: NDArray[Any]) -> NDArray[Any] | None:

@@ -25,7 +25,7 @@ from stream_bayes.kernels.common.special import log_gamma_slopes
 from stream_bayes.kernels.naive_bayes.beta_bernoulli import KeyRows, fold_keys
 from stream_bayes.learners.base.arrays import with_room
 from stream_bayes.learners.base.classifier import Classifier, Prepared
-from stream_bayes.learners.base.input_checks import Events, check_events, table_of
+from stream_bayes.learners.base.input_checks import Events, check_events, frame_table
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
@@ -132,7 +132,7 @@ class BetaBernoulli(Classifier, Additive):
 
     def batch(self, events: Events) -> Batch:
         """Events as a batch of categories, of the one feature that is looked at."""
-        table = table_of(events)
+        table = frame_table(events)
         if table is not None:
             return table.category_batch([] if self.on is None else [self.on])
         return Batch.from_categories(self._own(x) for x in check_events(events))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,17 @@ def test_public_names_are_sorted_there_and_documented() -> None:
     for name in stream_bayes.__all__:
         assert getattr(stream_bayes, name).__doc__, f"{name} has no docstring"
         assert name in dir(stream_bayes)
+
+
+def test_public_classes_have_different_names() -> None:
+    """One name, one class: a reader who searches for it finds what was meant."""
+    modules: dict[str, list[str]] = {}
+    root = Path(stream_bayes.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(str(path.relative_to(root)))
+    assert {name: places for name, places in modules.items() if len(places) > 1} == {}
 
 
 def test_a_name_that_is_not_there() -> None:

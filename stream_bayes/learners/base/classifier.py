@@ -12,7 +12,7 @@ from river import base
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
-from stream_bayes.learners.base.input_checks import Events, table_of
+from stream_bayes.learners.base.input_checks import Events, frame_table
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.learners.base.labels import Label, Many
 from stream_bayes.learners.base.learner import Learner
@@ -60,7 +60,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
 
     @abstractmethod
     def batch(self, events: Events) -> Batch:
-        """Events as a batch of the form this learner takes."""
+        """Events as a batch of the form this learner takes; it may share the memory of a matrix (see `Batch`)."""
 
     def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose label is not None: the same bits as a loop of `learn_one`, all or nothing."""
@@ -72,7 +72,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         A series of the library of the data frame with its index; an array for anything else.
         """
         labels = self.predictive_many(X).most_probable()
-        table = table_of(X)
+        table = frame_table(X)
         return labels if table is None else table.series(labels)
 
     def predict_proba_many(self, X: Batch | Events) -> Any:
@@ -82,7 +82,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
         the labels of `predictive_many`.
         """
         predictions = self.predictive_many(X)
-        table = table_of(X)
+        table = frame_table(X)
         probabilities = np.nan_to_num(predictions.probabilities)
         return probabilities if table is None else table.frame(predictions.labels, probabilities)
 

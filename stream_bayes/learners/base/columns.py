@@ -14,7 +14,7 @@ from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, op
 from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row, plain_values
 from stream_bayes.kernels.common.csr import merge_duplicates
 from stream_bayes.learners.base.arrays import padded
-from stream_bayes.learners.base.input_checks import Events, check_events, check_kinds, kind_of, same_event, table_of
+from stream_bayes.learners.base.input_checks import Events, check_events, check_kinds, frame_table, kind_of, same_event
 from stream_bayes.learners.base.learner import Learner
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.typing import BoolArray, FloatArray
@@ -68,7 +68,7 @@ class ColumnLearner(Learner):
 
     def batch(self, events: Events) -> Batch:
         """Events as a batch of the form this learner takes."""
-        table = table_of(events)
+        table = frame_table(events)
         if table is not None:
             events = table.events()
             made = table.category_batch() if self._categorical else table.numeric_batch()

@@ -16,7 +16,7 @@ from stream_bayes.features.vocabulary import refuse_change
 from stream_bayes.typing import BoolArray, FloatArray, SupportsArray
 
 if TYPE_CHECKING:
-    from stream_bayes.features import Table
+    from stream_bayes.features import EventTable
 
 
 Events = Iterable[Features] | SupportsArray
@@ -35,24 +35,26 @@ def same_event(known: Features, x: Features) -> bool:
         return False
 
 
-def table_of(events: Any) -> Table | None:
+def frame_table(events: Any) -> EventTable | None:
     """The table of a data frame, a matrix or an array with named fields; None for anything else, a series too."""
     if not hasattr(events, "__array__"):
         return None
     has_fields = getattr(getattr(events, "dtype", None), "names", None) is not None
-    return features.Table.of(events) if has_fields or len(getattr(events, "shape", ())) == 2 else None
+    return features.EventTable.of(events) if has_fields or len(getattr(events, "shape", ())) == 2 else None
 
 
 def check_events(events: Any) -> Iterable[Features]:
     """The events of a batch, if there are any to go through."""
-    if isinstance(events, Iterable):
+    # An array without dimensions has the method of an iterable, and refuses to be one.
+    if isinstance(events, Iterable) and getattr(events, "shape", None) != ():
         return events
     message = f"events are a list of dicts, a data frame, a matrix or a Batch; got {type(events).__name__}"
     raise InputError(message)
 
 
 def check_size(values: FloatArray, most: float = LARGEST_NUMBER) -> None:
-    """Refuse numbers so large, or so far from being one, that arithmetic with them would leave the finite numbers."""
+    """Refuse NaN, and numbers so large that arithmetic with them would leave the finite numbers."""
+    # A batch may share the caller's matrix: what was checked when it was made may have changed. NaN compares as False.
     if len(values) and not -most <= values.min() <= values.max() <= most:
         message = f"values must lie between -{most:g} and {most:g}, so that no step overflows"
         raise InputError(message)

@@ -122,9 +122,11 @@ class LabelPredictions:
         labels = np.empty(len(self.labels) + 1, dtype=object)
         labels[:-1] = self.labels
         found = labels[table.argmax(axis=1)]
-        # Labels of one type are an array of that type, as those who compare them expect.
+        # Labels of one type are an array of that type, as those who compare them expect. An array of texts drops the
+        # zeros at their ends, so that texts with one stay objects.
         same = len(set(map(type, self.labels))) == 1 and bool((table.max(axis=1, initial=-1.0) >= 0.0).all())
-        return np.array(found.tolist()) if same and len(found) else found
+        keeps = not any(isinstance(label, str) and label.endswith("\0") for label in self.labels)
+        return np.array(found.tolist()) if same and keeps and len(found) else found
 
     def predictive(self, row: int) -> LabelPredictive:
         """The posterior predictive of the row's label, with its variance split into noise and ignorance."""

@@ -1,4 +1,4 @@
-"""Mixin of the Gaussian learners: the numbers they take, and moments that can be added."""
+"""Numbers that Gaussian learners take, and their sufficient statistics: counts, means and scatters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.kernels.naive_bayes.gaussian import NormalPrior
+from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.posteriors import NormalInverseGamma
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import check_scale, of_kind
@@ -25,9 +26,7 @@ def check_numbers(batch: Batch) -> None:
     if batch.texts:
         message = f"feature {min(batch.texts, key=repr)!r} is a text: Gaussian features are numbers"
         raise InputError(message)
-    if len(batch.values) and np.abs(batch.values).max() > LARGEST_VALUE:
-        message = f"values must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, so that their squares are finite"
-        raise InputError(message)
+    check_size(batch.values, LARGEST_VALUE)
 
 
 def check_prior(prior: NormalInverseGamma | None) -> NormalInverseGamma | None:

@@ -11,7 +11,7 @@ from river import base
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features
-from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, Events, table_of
+from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, Events, frame_table
 from stream_bayes.learners.base.labels import Many, array_of, check_batch
 from stream_bayes.learners.base.learner import Learner
 from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
@@ -53,7 +53,7 @@ class Regressor(Learner, base.MiniBatchRegressor):
 
     @abstractmethod
     def batch(self, events: Events) -> Batch:
-        """Events as a batch of the form this learner takes."""
+        """Events as a batch of the form this learner takes; it may share the memory of a matrix (see `Batch`)."""
 
     def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose target is not None: the same bits as a loop of `learn_one`, all or nothing."""
@@ -65,7 +65,7 @@ class Regressor(Learner, base.MiniBatchRegressor):
         A series of the library of the data frame with its index; an array for anything else.
         """
         means = self.predictive_many(X).mean
-        table = table_of(X)
+        table = frame_table(X)
         return means if table is None else table.series(means)
 
     @abstractmethod

@@ -16,7 +16,7 @@ from stream_bayes.features.values import Features
 from stream_bayes.kernels.fusion.combination import sign_log_odds
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.columns import ColumnLearner
-from stream_bayes.learners.base.input_checks import Events, check_events, table_of
+from stream_bayes.learners.base.input_checks import Events, check_events, frame_table
 from stream_bayes.learners.base.label_predictions import CERTAIN, LabelPredictions
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.typing import FloatArray
@@ -67,7 +67,7 @@ class Members:
 
     def batch(self, events: Events) -> MemberBatch:
         """A batch for each member, one and the same for all that make theirs in the same way."""
-        listed = events if table_of(events) is not None else list(check_events(events))
+        listed = events if frame_table(events) is not None else list(check_events(events))
         made = {place: self.learners[place].batch(listed) for place in set(self._makers)}
         first = made[self._makers[0]]
         shape = (first.row_starts, first.columns, first.values, first.names, first.texts, first.categorical)

@@ -118,7 +118,7 @@ class NaiveBayes(GenerativeClassifier):
     def _check_values(self, batch: Batch) -> None:
         values = batch.values
         if len(values) and not (values.min() >= 0.0 and values.max() <= LARGEST_COUNT):
-            place = int(np.flatnonzero((values < 0.0) | (values > LARGEST_COUNT))[0])
+            place = int(np.flatnonzero(~((values >= 0.0) & (values <= LARGEST_COUNT)))[0])
             name = batch.names[batch.columns[place]] if batch.names is not None else batch.columns[place]
             message = f"feature {name!r} is {values[place]:g}: a count is between 0 and 2**31"
             raise InputError(message)

@@ -24,7 +24,7 @@ from stream_bayes.features.values import IntArray
 from stream_bayes.kernels.mail.decode import LONGEST_NAME, MAX_RAW, NAME
 from stream_bayes.kernels.mail.features import VIEWS, Scratch, Shape, new_scratch, read_mail, read_mails
 from stream_bayes.kernels.mail.tokens import Buckets
-from stream_bayes.learners.base.input_checks import table_of
+from stream_bayes.learners.base.input_checks import frame_table
 from stream_bayes.mail.parse.parsed_mail import decode_sections, message_bytes
 from stream_bayes.typing import SupportsArray
 
@@ -69,7 +69,7 @@ def read_batch(mails: Mails, shape: Shape) -> MailBatch:
     if isinstance(mails, (bytes, bytearray, str, Mapping, Message)) or not isinstance(mails, Iterable):
         message = f"mails are a list of messages; got {type(mails).__name__}"
         raise InputError(message)
-    table = table_of(mails)
+    table = frame_table(mails)
     raws = tuple(map(mail_bytes, mails if table is None else table.events()))
     starts = np.zeros(len(raws) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=starts[1:])

@@ -16,7 +16,7 @@ from stream_bayes.evaluation.corpora import Mail
 from stream_bayes.evaluation.factory import open_filter
 from stream_bayes.evaluation.feedback import FeedbackRegime
 from stream_bayes.evaluation.filters import MailFilter, slice_features
-from stream_bayes.evaluation.learner_filter import BUCKETS, FEW_BUCKETS, LearnerAdapter, make_learner
+from stream_bayes.evaluation.learner_filter import BUCKETS, FEW_BUCKETS, LearnerFilter, make_learner
 from stream_bayes.evaluation.protocol import run
 from stream_bayes.evaluation.stream import Stream
 from tests.support.commands import Run
@@ -83,12 +83,12 @@ def test_buckets() -> None:
     assert make_learner(stream_bayes.MultinomialNB)._get_params()["buckets"] == BUCKETS
     for kind in (stream_bayes.GramRegression, stream_bayes.BayesianLogisticRegression):
         assert make_learner(kind)._get_params()["buckets"] == FEW_BUCKETS
-    adapter = LearnerAdapter("mine", stream_bayes.GaussianDiscriminant())
+    adapter = LearnerFilter("mine", stream_bayes.GaussianDiscriminant())
     assert max(max(row) for row in adapter.features([mail.raw for mail in mails(4)])) < FEW_BUCKETS
 
 
 def test_a_learner_that_keeps_names_gets_words_as_in_a_worker() -> None:
-    adapter = LearnerAdapter("mine", BernoulliNB())
+    adapter = LearnerFilter("mine", BernoulliNB())
     assert adapter.features([b"Subject: Cheap\n\ncheap pills, 2 for 1"]) == [
         {"cheap": 2, "pills": 1, "2": 1, "for": 1, "1": 1}
     ]
@@ -96,7 +96,7 @@ def test_a_learner_that_keeps_names_gets_words_as_in_a_worker() -> None:
 
 def test_log_odds_are_those_of_the_probabilities() -> None:
     model = BernoulliNB()
-    adapter = LearnerAdapter("mine", model)
+    adapter = LearnerFilter("mine", model)
     words = adapter.features([b"\n\ncheap pills", b"\n\nlunch today"])
     assert adapter.test_then_train(words, ["spam", "ham"]).log_odds.tolist() == [0.0, 0.0]
     spam, ham = adapter.test_then_train(words, [None, None]).log_odds.tolist()
@@ -108,7 +108,7 @@ def test_log_odds_are_those_of_the_probabilities() -> None:
 def test_a_fusion_needs_members() -> None:
     with pytest.raises(ParameterError, match="makes no filter"):
         open_filter("stream_bayes:LogOddsFusion")
-    fusion = LearnerAdapter("mine", LogOddsFusion((BernoulliNB(buckets=64), stream_bayes.MultinomialNB(buckets=64))))
+    fusion = LearnerFilter("mine", LogOddsFusion((BernoulliNB(buckets=64), stream_bayes.MultinomialNB(buckets=64))))
     words = fusion.features([mail.raw for mail in mails(10)])
     assert np.isfinite(fusion.test_then_train(words, [mail.label for mail in mails(10)]).log_odds).all()
 

@@ -19,6 +19,7 @@ from stream_bayes import (
     GramRegression,
     LogisticRegression,
     MultinomialNB,
+    NormalInverseGamma,
     SpamFilter,
 )
 from stream_bayes.errors import InputError
@@ -168,6 +169,53 @@ def test_a_sparse_frame_holds_the_features_it_stores() -> None:
     assert frozen(model) == frozen(expected)
 
 
+@pytest.mark.parametrize("labels", [[1, "1"], [True, "True"]])
+def test_labels_of_the_same_text_are_columns_of_pandas_only(labels: list[Any]) -> None:
+    """Columns of polars are named by texts: of two labels with one text, one would be lost."""
+    model = GaussianNB(prior=NormalInverseGamma(0.5, 0.3, 2.0, 3.0))
+    frame = pd.DataFrame({"a": [1.0, 2.0]})
+    model.learn_many(frame, labels)
+    found = model.predict_proba_many(frame)
+    assert found.columns.tolist() == labels
+    assert found.sum(axis=1).tolist() == pytest.approx([1.0, 1.0])
+    with pytest.raises(InputError, match="are the same text"):
+        model.predict_proba_many(pl.from_pandas(frame))
+    assert model.predict_proba_many(frame.to_numpy()).shape == (2, 2)
+
+
+@pytest.mark.parametrize("labels", [["a", "a\0"], ["\0", ""]])
+def test_a_label_keeps_the_zeros_at_its_end(labels: list[str]) -> None:
+    """An array of texts would drop them, and one label would be answered as the other."""
+    model = GaussianNB()
+    xs = [{"x": -1.0}, {"x": -1.5}, {"x": 1.0}, {"x": 1.5}]
+    model.learn_many(xs, [labels[0], labels[0], labels[1], labels[1]])
+    assert model.predict_many(xs).tolist() == [model.predict_one(x) for x in xs]
+    assert model.predict_many(pl.DataFrame(xs)).to_list() == [labels[0], labels[0], labels[1], labels[1]]
+
+
+MATRIX = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+SHARING = [name for name in OF_NUMBERS if np.shares_memory(LEARNERS[name].batch(MATRIX).values, MATRIX)]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e300])
+@pytest.mark.parametrize("name", by_setting(SHARING))
+def test_a_matrix_that_changed_after_its_batch_was_made_is_refused(name: str, bad: float) -> None:
+    """A batch shares the matrix of its caller: values are checked when they are learned too."""
+    model = LEARNERS[name].clone()
+    labels = (targets(model) * 2)[:3]
+    model.learn_many(MATRIX, labels)
+    before = frozen(model)
+    matrix = MATRIX.copy()
+    batch = model.batch(matrix)
+    matrix[1, 0] = bad
+    for call in (model.learn_many, model.test_then_train):
+        with pytest.raises(InputError):
+            call(batch, labels)
+    with pytest.raises(InputError):
+        model.predictive_many(batch)
+    assert frozen(model) == before
+
+
 def test_before_any_label_the_most_probable_is_none() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0]})
     assert GaussianNB().predict_many(frame).tolist() == [None, None]
@@ -186,6 +234,11 @@ def test_before_any_label_the_most_probable_is_none() -> None:
         pd.Series([1.0]),
         np.array([1.0]),
         np.ones((1, 1, 1)),
+        np.array(1.0),
+        np.zeros(1, dtype=[("a", "f8", (2,))]),
+        np.zeros((1, 2), dtype=[("a", "f8")]),
+        np.array((1.0,), dtype=[("a", "f8")]),
+        np.zeros(1, dtype=[("a", [("b", "f8")])]),
         pl.DataFrame({"a": [[1.0]]}),
     ],
 )
@@ -196,6 +249,12 @@ def test_tables_that_are_no_events_change_nothing(bad: Any) -> None:
         with pytest.raises(InputError):
             model.learn_many(bad, targets(learner)[:1])
         assert frozen(model) == before
+
+
+def test_columns_of_the_same_name_are_named() -> None:
+    frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=["size", "age", "size"])
+    with pytest.raises(InputError, match=r"several are named \['size'\]"):
+        GaussianNB().learn_many(frame, ["a"])
 
 
 def test_a_pipeline_of_river_learns_and_predicts_frames() -> None:
