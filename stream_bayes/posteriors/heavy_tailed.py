@@ -114,9 +114,7 @@ class NoisyLine(NamedTuple):
         bound = 2.0 * math.log(self.scale) - np.log(least - deviation) - np.log(least + deviation)
         return low, np.where(least > deviation, np.minimum(high, np.maximum(bound, low + _DEPTH / shape)), high)
 
-    def _integrals(
-        self, distance: FloatArray, variance: FloatArray, u: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _integrals(self, distance: FloatArray, variance: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         shape = 0.5 * self.degrees
         constant = 0.5 * math.log(shape) - HALF_LOG_TWO_PI - stirling_error(shape)
         deviation = np.hypot(np.sqrt(variance), np.exp(math.log(self.scale) - 0.5 * u))
