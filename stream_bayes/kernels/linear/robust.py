@@ -18,6 +18,7 @@ from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.linear.diagonal import discount_cells, grow_cells, learn_cells, score_cells
 from stream_bayes.kernels.linear.full import (
     COUNT,
+    FORGETTING,
     INTERCEPT,
     LARGEST,
     LOG_EVIDENCE,
@@ -41,12 +42,12 @@ ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 MILLS_FROM = 6.0
 MILLS_TERMS = 60
 # Steps of the trapezoid rule in the logarithm of the precision of the noise, which has all digits for densities as
-# smooth as these: at most STEP, and at most SHARE of the width of a Gamma. Beyond the peak they go until e^-DEPTH is
-# left. Where an outlier needs more than MOST steps, a scan finds the peak first.
-STEP = 0.25
-SHARE = 0.7
-DEPTH = 32.0
-MOST = 2000
+# smooth as these: at most LARGEST_STEP, and at most STEP_SHARE of the width of a Gamma. Beyond the peak they go until
+# e^-LOG_LEFT_OUT is left. Where an outlier needs more than MAX_STEPS steps, a scan finds the peak first.
+LARGEST_STEP = 0.25
+STEP_SHARE = 0.7
+LOG_LEFT_OUT = 32.0
+MAX_STEPS = 2000
 
 
 class HeavyNoise(NamedTuple):
@@ -123,22 +124,22 @@ def student_step(error: float, variance: float, unit: float, order: float) -> tu
     """
     squares = error * error
     least = order - 0.5
-    step = min(STEP, SHARE / math.sqrt(order))
-    reach = DEPTH / least + math.sqrt(2.0 * DEPTH / least)
+    step = min(LARGEST_STEP, STEP_SHARE / math.sqrt(order))
+    reach = LOG_LEFT_OUT / least + math.sqrt(2.0 * LOG_LEFT_OUT / least)
     low = math.log(least) - math.log1p(squares / (2.0 * unit)) - reach
-    high = math.log(order + 9.0 * math.sqrt(order) + DEPTH)
-    if high - low > MOST * step:
-        coarse = (high - low) / MOST
+    high = math.log(order + 9.0 * math.sqrt(order) + LOG_LEFT_OUT)
+    if high - low > MAX_STEPS * step:
+        coarse = (high - low) / MAX_STEPS
         best = low
         top = -np.inf
-        for place in range(MOST + 1):
+        for place in range(MAX_STEPS + 1):
             log_weight, _ = log_node(low + place * coarse, order, squares, variance, unit)
             if log_weight > top:
                 top = log_weight
                 best = low + place * coarse
-        low = max(low, best - coarse - MOST * step / 2.0)
-        high = min(high, best + coarse + MOST * step / 2.0)
-    count = min(int((high - low) / step) + 1, 4 * MOST)
+        low = max(low, best - coarse - MAX_STEPS * step / 2.0)
+        high = min(high, best + coarse + MAX_STEPS * step / 2.0)
+    count = min(int((high - low) / step) + 1, 4 * MAX_STEPS)
     top = -np.inf
     total = 0.0
     moved = 0.0
@@ -207,8 +208,9 @@ def fold_robust_full(
     means: FloatArray,
     variances: FloatArray,
 ) -> None:
-    """Score each row, then learn it where its target is known."""
+    """Score each row, then learn it where its target is known: what is known of the line is discounted in between."""
     intercept = int(numbers[INTERCEPT])
+    ageing = numbers[FORGETTING] < 1.0
     for row in range(len(rows.targets)):
         begin = rows.row_starts[row]
         end = rows.row_starts[row + 1]
@@ -225,7 +227,11 @@ def fold_robust_full(
             gain, precision, offset = robust_observation(target - mean, variance, weight, noise)
             numbers[LOG_EVIDENCE] += gain
             grow(columns, factor, vectors, numbers)
-            discount(factor, vectors, numbers)
+            if ageing:
+                discount(factor, vectors, numbers)
+                scatter(columns, values, intercept, vectors, numbers)
+                mean, variance = spread_of(0.0, factor, vectors, numbers)
+                _, precision, offset = robust_observation(target - mean, variance, weight, noise)
             scatter(columns, values, intercept, vectors, numbers)
             # As large as a target of linear regression may be: beyond it rounding would leave no digits.
             observed = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
@@ -244,6 +250,7 @@ def fold_robust_diagonal(
     variances: FloatArray,
 ) -> bool:
     """Score each row, then learn it, with independent weights; False when arithmetic would leave the finite numbers."""
+    ageing = numbers[FORGETTING] < 1.0
     for row in range(len(rows.targets)):
         begin = rows.row_starts[row]
         end = rows.row_starts[row + 1]
@@ -262,10 +269,12 @@ def fold_robust_diagonal(
             numbers[LOG_EVIDENCE] += gain
             grow_cells(columns, cells, numbers)
             discount_cells(cells, numbers)
-            _, spread = score_cells(columns, values, cells, numbers)
+            mean, variance = score_cells(columns, values, cells, numbers)
+            if ageing:
+                _, precision, offset = robust_observation(target - mean, variance, weight, noise)
             observed = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
             if precision > 0.0:
-                learn_cells(columns, values, observed, precision, cells, numbers, mean, spread)
+                learn_cells(columns, values, observed, precision, cells, numbers, mean, variance)
                 numbers[COUNT] -= precision
             numbers[COUNT] += weight
     return True

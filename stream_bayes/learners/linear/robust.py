@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightPosterior, check_bounds, check_done
-from stream_bayes.posteriors.heavy_tailed import NOISES, HeavyTailed, NoiseMixture, noise_variance
+from stream_bayes.posteriors.heavy_tailed import NOISES, HeavyTailed, NoisyLine, noise_variance
 from stream_bayes.typing import FloatArray
 from stream_bayes.validation import one_of, positive, tail_beyond
 
@@ -60,12 +59,10 @@ class HeavyTailedPredictions(NumberPredictions):
 
     def interval(self, mass: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of the equal-tailed intervals that hold the targets with this probability."""
-        reach = self._mixture.tail_distance(tail_beyond(mass) / 2.0, self.ignorance)
+        tails = np.full(len(self.mean), tail_beyond(mass) / 2.0)
+        line = NoisyLine(self.noise, self.noise_scale, self.degrees)
+        reach = line.tail_distance(tails, self.ignorance)
         return self.mean - reach, self.mean + reach
-
-    @cached_property
-    def _mixture(self) -> NoiseMixture:
-        return NoiseMixture.of(self.noise, self.noise_scale, self.degrees)
 
     def predictive(self, row: int) -> HeavyTailed:
         """The distribution of the row's target."""
@@ -104,7 +101,8 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
     the normal with the same mean and variance, and the weights move as if that had been observed (assumed density
     filtering). Both moments are exact for one event: those of Laplace noise in closed form, those of Student's t as
     means over the precision of the noise. The variance never grows by an event, though Student's t would have it grow
-    a little where a target contradicts the line. The order of events matters a little, and there is no way back: a
+    a little where a target contradicts the line. With forgetting, what is known is discounted first, and then the
+    target is learned; `log_evidence` is of the prediction before that. The order of events matters a little, and there is no way back: a
     correction is an event of its own.
 
     An event of weight w is one whose density is raised to the power w, exactly; with Student's t a weight below 1

@@ -78,6 +78,26 @@ def test_one_event_has_the_moments_of_its_posterior(model: RobustRegression, var
         assert found.variance == pytest.approx(min(left, variance), rel=1e-8)
 
 
+@pytest.mark.parametrize("noise", ["laplace", "student-t"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("forgetting", [0.9, 0.3])
+def test_an_event_is_learned_after_what_is_known_is_discounted(noise: str, covariance: str, forgetting: float) -> None:
+    """N(m, v) is N(m, v / 0.9) when the next target is learned; what it was predicted with is N(m, v)."""
+    model = RobustRegression(noise, 0.7, 3.0, 0.4, covariance, intercept=False, forgetting=forgetting)
+    mean = 0.0
+    variance = 2.5
+    evidence = 0.0
+    for target in (0.5, -3.0, 8.0):
+        evidence += by_integration(model, variance, target - mean, 1.0)[0]
+        _, shift, left = by_integration(model, variance / forgetting, target - mean, 1.0)
+        mean += shift
+        variance = min(left, variance / forgetting)
+        model.learn_one({"x": 1.0}, target)
+        found = model.weights()["x"]
+        assert (found.mean, found.variance) == pytest.approx((mean, variance), rel=1e-8)
+        assert model.log_evidence() == pytest.approx(evidence, rel=1e-8)
+
+
 def test_a_far_target_with_laplace_noise_by_hand() -> None:
     """Far away the likelihood is exp(-(y - f) / b): f ~ N(0, v) moves to v / b = 0.25 / 0.5 and keeps its variance."""
     model = RobustRegression("laplace", 0.5, prior_precision=4.0, intercept=False)
