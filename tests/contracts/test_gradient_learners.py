@@ -18,7 +18,7 @@ from tests.support.gradient_reference import KINDS, STEPS
 from tests.support.tiers import short_first
 
 SCALED: dict[str, Any] = {
-    "logistic": LogisticRegression(rate=0.3, l1=0.003, l2=0.02),
+    "logistic": LogisticRegression(rate=0.3, l1=0.003, l2=0.02, classes=(False, True)),
     "logistic constant": LogisticRegression(step="constant", rate=0.05, intercept=False),
     "softmax": SoftmaxRegression(rate=0.5, l1=0.01, l2=0.3),
     "softmax inverse-root": SoftmaxRegression(step="inverse-root", rate=0.7, buckets=64),

@@ -35,9 +35,11 @@ def test_our_contract(name: str, check: Callable[[Any], None]) -> None:
     river_cases({name: LEARNERS[name] for name in filter(_takes_booleans, LEARNERS)}, FIRST_OF_CLASS),
 )
 def test_river_contract(name: str, check: Callable[[Any], None]) -> None:
+    """No check is left out: what is skipped where no labels are declared must hold where they are."""
     learner = LEARNERS[name]
-    assert not learner._unit_test_skips(), "a skipped check needs its reason beside it, and a case here"
-    check(learner.clone())
+    assert learner._unit_test_skips() <= {"check_predict_proba_one_binary"}, "a skipped check needs a case here"
+    declared = {"classes": (False, True)} if check.__name__ in learner._unit_test_skips() else {}
+    check(learner.clone(declared))
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

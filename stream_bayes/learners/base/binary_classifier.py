@@ -22,11 +22,15 @@ class BinaryClassifier(ColumnClassifier):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The labels known: those declared, or those learned so far; the log-odds are those of the second."""
+        """The labels known: those declared, or those learned so far; of two, the log-odds are those of the second."""
         return tuple(self._labels)
 
     def _predictions(self, joint: Joint, before: LabelPair, labels: Sequence[Label | None]) -> LabelPredictions:
         return self._labels.name(LabelPredictions.from_joint(self._labels.pair.labels, joint), before, labels)
+
+    def _unit_test_skips(self) -> set[str]:
+        # river wants the keys False and True before the first label: those are known only where they are declared.
+        return {"check_predict_proba_one_binary"} if self.classes is None else set()
 
     @property
     def _multiclass(self) -> bool:

@@ -46,10 +46,9 @@ class LabelPair(NamedTuple):
 
     @property
     def known(self) -> tuple[Label, ...]:
-        """Those that can be answered: both before any is learned, and one without the other if only that is learned.
-
-        False and True, or 0 and 1, come together.
-        """
+        """Those that can be answered: those learned, where False and True, or 0 and 1, come together."""
+        if not any(self.learned):
+            return ()
         if self.learned in ((True, False), (False, True)):
             own = self.labels[self.learned.index(True)]
             return self.labels if own in (False, True) and self.labels == (False, True) else (own,)
@@ -61,21 +60,25 @@ class LabelPair(NamedTuple):
         place = places[0] if places else next((at for at, learned in enumerate(self.learned) if not learned), -1)
         if place < 0:
             return None
-        # The first of 0 and 1 brings the other as a number, that of False and True as a boolean.
-        is_number = places and not any(self.learned) and not isinstance(label, bool)
-        pair: list[Label] = [0, 1] if is_number else list(self.labels)
+        pair: list[Label] = list(self.labels)
+        if not (label in (False, True) and self.labels == (False, True)):
+            pair[place] = pair[place] if self.learned[place] else label
+        elif not any(self.learned):
+            # The first of 0 and 1 brings the other as a number, that of False and True as a boolean.
+            pair = [False, True] if isinstance(label, bool) else [0, 1]
         learned = list(self.learned)
-        pair[place] = pair[place] if learned[place] or places else label
         learned[place] = True
         return LabelPair(pair[0], pair[1], (learned[0], learned[1]))
 
 
 class TwoLabels(Labels):
-    """Two labels: those that are declared, or else the first two that are learned, in that order.
+    """Two labels: those that are declared, or else the first two that are learned.
+
+    They are in the order in which they were learned, but True, or 1, is always the second.
 
     >>> labels = TwoLabels(None)
     >>> list(labels)
-    [False, True]
+    []
     >>> codes, new = labels.codes(["spam", "ham", "spam"])
     >>> labels.register(new)
     >>> codes, list(labels)
@@ -171,17 +174,18 @@ class TwoLabels(Labels):
         slots = {label: pair.labels.index(label) for _, pair in segments for label in pair.known}
         union = tuple(sorted(slots, key=slots.__getitem__))
         table = np.full((rows, len(union)), np.nan)
-        one_known = np.zeros(rows, dtype=np.bool_)
+        known = np.zeros(rows, dtype=np.int64)
         ends = [*(begin for begin, _ in segments[1:]), rows]
         for (begin, pair), end in zip(segments, ends, strict=True):
             for label in pair.known:
                 table[begin:end, union.index(label)] = predictions.probabilities[begin:end, slots[label]]
-            one_known[begin:end] = len(pair.known) < 2
+            known[begin:end] = len(pair.known)
         # A label without a rival is certain, as far as one knows.
-        table[one_known[:, None] & ~np.isnan(table)] = 1.0
-        certain = np.where(one_known, np.inf, (predictions.log_odds, predictions.latent_mean))
-        spread = np.where(one_known, 0.0, predictions.latent_variance)
-        log_odds, mean = certain
+        certain = np.where(known == 1, np.inf, 0.0)
+        table[(known == 1)[:, None] & ~np.isnan(table)] = 1.0
+        log_odds = np.where(known == 2, predictions.log_odds, certain)
+        mean = np.where(known == 2, predictions.latent_mean, certain)
+        spread = np.where(known == 2, predictions.latent_variance, 0.0)
         return replace(
             predictions, labels=union, probabilities=table, log_odds=log_odds, latent_mean=mean, latent_variance=spread
         )

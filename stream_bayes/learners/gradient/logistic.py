@@ -24,7 +24,7 @@ class LogisticRegression(OneOutput, BinaryClassifier):
         Whether there is a constant term; it is never penalised.
     classes
         The two labels; the log-odds are those of the second. By default the first two that are learned, in that order,
-        False and True together.
+        but True, or 1, is always the second. False and True are known together, and so are 0 and 1.
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
 

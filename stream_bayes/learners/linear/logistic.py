@@ -31,7 +31,7 @@ class BayesianLogisticRegression(WeightPosterior, BinaryClassifier):
         Below 1, everything known counts this much less at each event, the prior too.
     classes
         The two labels; the log-odds are those of the second. By default the first two that are learned, in that order,
-        False and True together.
+        but True, or 1, is always the second. False and True are known together, and so are 0 and 1.
     buckets
         Hash names into this many columns (a power of two) instead of keeping them.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from river import evaluate, metrics
 
 from stream_bayes import BayesianLogisticRegression, LogisticRegression
 from stream_bayes.errors import InputError
@@ -29,6 +31,8 @@ ORDERS: list[list[Any]] = [
     [True, "spam", True],
     [0, "zero", 0],
     [-1, 1, -1],
+    [2, 1, True, 2],
+    [0, True, 2 - 2],
 ]
 orders = pytest.mark.parametrize("labels", ORDERS, ids=str)
 
@@ -76,8 +80,16 @@ def test_declared_labels_give_the_same_model(learner: Any) -> None:
 
 @kinds
 def test_the_labels_before_and_after_the_first(learner: Any) -> None:
-    """False and True before any; a label alone has probability 1; False and True, or 0 and 1, come together."""
-    assert learner.clone().predict_proba_one({}) == {False: 0.5, True: 0.5}
+    """None before any; a label alone has probability 1; False and True, or 0 and 1, come together."""
+    fresh = learner.clone()
+    assert fresh.predict_proba_one({}) == {}
+    assert fresh.predict_one({}) is None
+    assert fresh.labels == ()
+    assert fresh.predictive_one({"a": 1.0}).probabilities == {}
+    unknown = fresh.predictive_many(events(2))
+    assert unknown.most_probable().tolist() == [None, None]
+    assert [*unknown.log_odds, *unknown.latent_mean, *unknown.latent_variance] == [0.0] * 6
+    assert learner.clone({"classes": ("a", "b")}).predict_proba_one({}) == {"a": 0.5, "b": 0.5}
     alone = taught(learner, [({"a": 1.0}, "spam")])
     assert alone.predict_proba_one({"a": 1.0}) == {"spam": 1.0}
     assert alone.predict_one({"a": -5.0}) == "spam"
@@ -88,6 +100,47 @@ def test_the_labels_before_and_after_the_first(learner: Any) -> None:
     number = taught(learner, [({"a": 1.0}, 1)])
     assert [type(label) for label in number.labels] == [int, int]
     assert taught(learner, [({"a": 1.0}, 2)]).labels == (2,)
+
+
+@kinds
+@pytest.mark.parametrize(
+    ("stream", "labels"),
+    [
+        ([2, 1], (2, 1)),
+        ([-1, 1], (-1, 1)),
+        ([1, 2], (2, 1)),
+        ([1, -1], (-1, 1)),
+        ([0, 2], (0, 2)),
+        ([0, True], (0, 1)),
+        ([False, 1], (False, True)),
+        ([True, "spam"], ("spam", True)),
+        (["spam", True], ("spam", True)),
+        ([np.int64(2), np.int64(1)], (2, 1)),
+    ],
+)
+def test_numbers_stay_numbers_and_one_is_the_second(learner: Any, stream: list[Any], labels: tuple[Any, Any]) -> None:
+    """The labels are as they came, 1 no boolean; of any two, True or 1 is the one whose log-odds are stated."""
+    model = taught(learner, list(zip(events(2), stream, strict=True)))
+    restored = type(model).from_state(model.state())
+    for found in (model.labels, restored.labels, tuple(model.predict_proba_one({}))):
+        assert found == labels
+        assert [type(label) for label in found] == [type(label) for label in labels]
+
+
+@kinds
+def test_whole_numbers_are_predicted_as_an_array_of_them(learner: Any) -> None:
+    model = learner.clone()
+    model.learn_many(events(40), [-1, 1] * 20)
+    found = model.predict_many(events(6))
+    assert found.dtype.kind == "i"
+    assert set(found.tolist()) <= {-1, 1}
+
+
+@kinds
+def test_river_scores_a_stream_of_texts_from_its_first_event(learner: Any) -> None:
+    stream = list(zip(events(30), ["spam", "ham", "ham"] * 10, strict=True))
+    matrix = evaluate.progressive_val_score(stream, learner.clone(), metrics.ConfusionMatrix())
+    assert set(matrix.classes) == {"ham", "spam"}
 
 
 @kinds
@@ -112,7 +165,7 @@ def test_a_third_label_is_refused_and_changes_nothing(learner: Any) -> None:
 @pytest.mark.parametrize(
     ("learned", "labels", "known"),
     [
-        ((None, None), (False, True), (False, True)),
+        ((None, None), (False, True), ()),
         (("ham", None), ("ham", True), ("ham",)),
         ((None, True), (False, True), (False, True)),
         ((None, 1), (0, 1), (0, 1)),

@@ -160,7 +160,7 @@ def test_softmax_of_two_labels_is_logistic(step: str) -> None:
     """The difference of two weights moves twice as fast, and each is half of it: half the rate, twice the l2."""
     matrix, there, targets, importance = sparse_stream("logistic", 150, seed=7)
     events = as_dicts(matrix, there)
-    logistic = LogisticRegression(step=step, rate=0.2, l2=0.1)
+    logistic = LogisticRegression(step=step, rate=0.2, l2=0.1, classes=(False, True))
     softmax = SoftmaxRegression(step=step, rate=0.1, l2=0.2, classes=(False, True))
     one = logistic.test_then_train(events, targets, importance)
     two = softmax.test_then_train(events, targets, importance)

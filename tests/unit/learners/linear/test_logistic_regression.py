@@ -145,7 +145,7 @@ def test_learns_breast_cancer_in_one_pass() -> None:
     features = (features - features.mean(axis=0)) / features.std(axis=0)
     names = [f"x{j}" for j in range(features.shape[1])]
     for covariance, most in (("full", 0.105), ("diagonal", 0.13)):
-        model = BayesianLogisticRegression(1.0, covariance=covariance)
+        model = BayesianLogisticRegression(1.0, covariance=covariance, classes=(False, True))
         predictions = model.test_then_train(Batch.from_matrix(features, names), labels.astype(bool).tolist())
         p = predictions.probabilities[np.arange(len(labels)), labels]
         assert float(-np.log(p).mean()) < most
