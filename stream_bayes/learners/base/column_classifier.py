@@ -6,21 +6,35 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from stream_bayes.errors import EvidenceError, NumericalError, StreamBayesError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.kernels.common.class_scores import to_probabilities
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.learners.base.classifier import Classifier, Prepared
-from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.columns import NO_NAMES, ColumnLearner, row_starts
 from stream_bayes.learners.base.input_checks import Events
-from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Labels, Many, check_batch, check_classes, check_label, check_weight
+from stream_bayes.learners.base.label_predictions import LabelPredictions, check_answered
+from stream_bayes.learners.base.labels import (
+    LARGEST_WEIGHT,
+    Label,
+    Labels,
+    Many,
+    check_batch,
+    check_classes,
+    check_label,
+    check_weight,
+)
 from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.typing import FloatArray
+
+# The label and the weight of an event that is not learned.
+_NO_LABEL = np.full(1, -1, dtype=np.int64)
+_NO_WEIGHT = np.zeros(1)
 
 
 class ColumnClassifier(ColumnLearner, Classifier):
@@ -37,7 +51,11 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of each label known so far."""
-        return self._predict(self._one(x)).probabilities_of(0)
+        return self._labels.probabilities(self._score_one(x))
+
+    def predict_one(self, x: Features, **_: Any) -> Label | None:
+        """The most probable label, None while none is known."""
+        return self._labels.most_probable(self._score_one(x))
 
     def predictive_one(self, x: Features) -> LabelPredictive:
         """The probabilities with their variance, from mean and variance of the latent log-odds."""
@@ -49,6 +67,12 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence of its class."""
+        code = self._labels.learned_code(y)
+        if code >= 0 and type(w) is float and 0.0 < w <= LARGEST_WEIGHT and not self._categorical:
+            columns, values = self._pairs(x)
+            if self._are_known(columns) and self._learn_pairs(columns, values, code, w):
+                return
+        # What is new, or to be refused, takes the way that batches take.
         batch = self._one(x)
         label = check_label(y)
         weight = check_weight(w)
@@ -65,6 +89,33 @@ class ColumnClassifier(ColumnLearner, Classifier):
         labels, weights = check_batch(len(batch), y, w)
         before = self._labels.mark()
         return self._predictions(self._learn(batch, labels, weights, score=True), before, labels)
+
+    def _score_one(self, x: Features) -> Sequence[float]:
+        """The probability of each class, NaN where it is not known: the bits of a batch of one, but no batch."""
+        if not self._categorical:
+            return self._score_pairs(*self._pairs(x))
+        batch = self._one(x)
+        return self._score_row(batch, self._rows(batch, self._find(batch), _NO_LABEL, _NO_WEIGHT))
+
+    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+        """The probability of each class by the features of one event, which may be new."""
+        return self._score_row(NO_NAMES, Rows(row_starts(len(columns)), columns, values, _NO_LABEL, _NO_WEIGHT))
+
+    def _score_row(self, batch: Batch, row: Rows) -> list[float]:
+        probabilities = np.empty((1, len(self._labels)))
+        others = np.empty((3, 1))
+        failures = to_probabilities(self._run(batch, row, score=True), probabilities, *others)
+        check_answered(failures, 1)
+        return cast(list[float], probabilities[0].tolist())
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+        """Learn one event, its features and its label known; False, and nothing done, where it takes a batch."""
+        row = Rows(row_starts(len(columns)), columns, values, np.array((label,)), np.array((weight,)))
+        try:
+            self._run(NO_NAMES, row, score=False)
+        except MemoryError as problem:
+            raise self._no_memory() from problem
+        return True
 
     def _predict(self, batch: Batch) -> LabelPredictions:
         labels = np.full(len(batch), -1, dtype=np.int64)

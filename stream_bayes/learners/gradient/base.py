@@ -55,6 +55,7 @@ class GradientLearner(ColumnLearner):
         Hash names into this number of columns (a power of two) instead of keeping them.
     """
 
+    _bounds = (-LARGEST_VALUE, LARGEST_VALUE)
     step: str
     rate: float
     l1: float

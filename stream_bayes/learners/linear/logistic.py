@@ -8,7 +8,7 @@ from stream_bayes.features import Batch
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.linear.full import LOG_EVIDENCE
 from stream_bayes.learners.base.binary_classifier import BinaryClassifier
-from stream_bayes.learners.base.input_checks import check_size
+from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, check_size
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightPosterior, check_done
@@ -60,6 +60,8 @@ class BayesianLogisticRegression(WeightPosterior, BinaryClassifier):
     >>> model.probability_positive("free")
     0.813
     """
+
+    _bounds = (-LARGEST_NUMBER, LARGEST_NUMBER)
 
     def __init__(
         self,
