@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from stream_bayes.kernels.neighbours.window import (
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, check_size
-from stream_bayes.learners.base.labels import check_label
+from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.plots import Estimate
 from stream_bayes.posteriors import Beta
@@ -190,7 +190,7 @@ class NearestNeighbours(ColumnClassifier):
         probabilities = np.empty(len(self._labels))
         if not predict_event(columns, values, LARGEST_NUMBER, self._rules, self._window, self._size(), probabilities):
             check_size(values)
-        return cast(list[float], probabilities.tolist())
+        return probabilities.tolist()
 
     def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
         event = (columns, values, label, weight, LARGEST_NUMBER)

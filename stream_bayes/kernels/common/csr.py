@@ -71,10 +71,10 @@ def added(value: float, change: float) -> float:
 @kernel
 def all_between(values: FloatArray, least: float, most: float) -> bool:
     """Whether no value lies outside."""
+    inside = True
     for value in values:
-        if not least <= value <= most:
-            return False
-    return True
+        inside = inside and least <= value <= most
+    return inside
 
 
 @kernel

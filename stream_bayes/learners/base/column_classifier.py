@@ -32,9 +32,10 @@ from stream_bayes.learners.base.labels import (
 from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.typing import FloatArray
 
-# The label and the weight of an event that is not learned.
-_NO_LABEL = np.full(1, -1, dtype=np.int64)
-_NO_WEIGHT = np.zeros(1)
+NO_LABEL = np.full(1, -1, dtype=np.int64)
+"""The label of an event that is not learned."""
+NO_WEIGHT = np.zeros(1)
+"""Its weight."""
 
 
 class ColumnClassifier(ColumnLearner, Classifier):
@@ -68,10 +69,8 @@ class ColumnClassifier(ColumnLearner, Classifier):
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence of its class."""
         code = self._labels.learned_code(y)
-        if code >= 0 and type(w) is float and 0.0 < w <= LARGEST_WEIGHT and not self._categorical:
-            columns, values = self._pairs(x)
-            if self._are_known(columns) and self._learn_pairs(columns, values, code, w):
-                return
+        if code >= 0 and type(w) is float and 0.0 < w <= LARGEST_WEIGHT and self._learn_known(x, code, w):
+            return
         # What is new, or to be refused, takes the way that batches take.
         batch = self._one(x)
         label = check_label(y)
@@ -92,14 +91,16 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def _score_one(self, x: Features) -> Sequence[float]:
         """The probability of each class, NaN where it is not known: the bits of a batch of one, but no batch."""
-        if not self._categorical:
-            return self._score_pairs(*self._pairs(x))
-        batch = self._one(x)
-        return self._score_row(batch, self._rows(batch, self._find(batch), _NO_LABEL, _NO_WEIGHT))
+        return self._score_pairs(*self._pairs(x))
+
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        """Learn one event without the making of a batch; False, and nothing done, if it has features that are new."""
+        columns, values = self._pairs(x)
+        return self._are_known(columns) and self._learn_pairs(columns, values, label, weight)
 
     def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
         """The probability of each class by the features of one event, which may be new."""
-        return self._score_row(NO_NAMES, Rows(row_starts(len(columns)), columns, values, _NO_LABEL, _NO_WEIGHT))
+        return self._score_row(NO_NAMES, Rows(row_starts(len(columns)), columns, values, NO_LABEL, NO_WEIGHT))
 
     def _score_row(self, batch: Batch, row: Rows) -> list[float]:
         probabilities = np.empty((1, len(self._labels)))
@@ -111,11 +112,14 @@ class ColumnClassifier(ColumnLearner, Classifier):
     def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
         """Learn one event, its features and its label known; False, and nothing done, where it takes a batch."""
         row = Rows(row_starts(len(columns)), columns, values, np.array((label,)), np.array((weight,)))
+        self._learn_row(NO_NAMES, row)
+        return True
+
+    def _learn_row(self, batch: Batch, row: Rows) -> None:
         try:
-            self._run(NO_NAMES, row, score=False)
+            self._run(batch, row, score=False)
         except MemoryError as problem:
             raise self._no_memory() from problem
-        return True
 
     def _predict(self, batch: Batch) -> LabelPredictions:
         labels = np.full(len(batch), -1, dtype=np.int64)

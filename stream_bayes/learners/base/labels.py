@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -84,7 +85,7 @@ class Labels:
 
     def probabilities(self, by_code: Sequence[float]) -> dict[Label, float]:
         """The probability of each label that is known; the others are NaN."""
-        return {label: p for label, p in zip(self._codes, by_code, strict=True) if p == p}
+        return {label: p for label, p in zip(self._codes, by_code, strict=True) if not math.isnan(p)}
 
     def most_probable(self, by_code: Sequence[float]) -> Label | None:
         """The most probable label, the first of equals; None while none is known."""
