@@ -15,7 +15,7 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName, Features, IntArray
 from stream_bayes.kernels.common.class_scores import to_probabilities
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.learners.base.classifier import Classifier, Prepared
+from stream_bayes.learners.base.classifier import Classifier, Prepared, nothing_new
 from stream_bayes.learners.base.columns import NO_NAMES, ColumnLearner, row_starts
 from stream_bayes.learners.base.input_checks import Events
 from stream_bayes.learners.base.label_predictions import LabelPredictions, check_answered
@@ -122,8 +122,9 @@ class ColumnClassifier(ColumnLearner, Classifier):
             raise self._no_memory() from problem
 
     def _predict(self, batch: Batch) -> LabelPredictions:
-        labels = np.full(len(batch), -1, dtype=np.int64)
-        rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
+        labels = np.full(len(batch), -1, dtype=np.int64) if len(batch) != 1 else NO_LABEL
+        weights = np.zeros(len(batch)) if len(batch) != 1 else NO_WEIGHT
+        rows = self._rows(batch, self._find(batch), labels, weights)
         return self._predictions(self._run(batch, rows, score=True), self._labels.mark(), ())
 
     def _predictions(self, joint: Joint, before: Any, labels: Sequence[Label | None]) -> LabelPredictions:
@@ -159,6 +160,9 @@ class ColumnClassifier(ColumnLearner, Classifier):
         before = self._labels.mark()
         take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, before)
         found, labels, new_labels = self._look_up(events, y)
+        if not new_labels and self._last_columns is not None and self._last_columns[0] is events:
+            known = self._rows(events, found, labels, weights)
+            return Prepared(lambda: self._predictions(self._run_known(events, known), before, y), nothing_new)
         try:
             with self._all_or_nothing():
                 rows = self._rows(events, self._admit(events, found, labels, new_labels), labels, weights)
@@ -167,6 +171,15 @@ class ColumnClassifier(ColumnLearner, Classifier):
             raise
         run = partial(self._run_prepared, events, rows, take_back)
         return Prepared(lambda: self._predictions(run(), before, y), take_back)
+
+    def _run_known(self, batch: Batch, row: Rows) -> Joint:
+        """Score and learn one event in which nothing is new, so that nothing is to be taken back if it is refused."""
+        try:
+            if row.labels[0] >= 0:
+                self._reserve()
+            return self._run(batch, row, score=True)
+        except MemoryError as problem:
+            raise self._no_memory() from problem
 
     def _run_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> Joint:
         try:

@@ -94,8 +94,10 @@ class Labels:
 
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), as they will be once the new labels, also returned, are registered."""
-        known = self._codes.copy()
         listed = list(labels)
+        if len(listed) == 1 and (code := self.learned_code(listed[0])) >= 0:
+            return np.array((code,)), []
+        known = self._codes.copy()
         # Each different label is checked once: a million rows have few.
         codes = {label: -1 if label is None else _code_in(known, label) for label in distinct(listed)}
         numbers = np.fromiter(map(codes.__getitem__, listed), np.int64, len(listed))

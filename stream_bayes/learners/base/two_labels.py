@@ -124,6 +124,8 @@ class TwoLabels(Labels):
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), and those that are learned for the first time."""
         listed = list(labels)
+        if len(listed) == 1 and (code := self.learned_code(listed[0])) >= 0:
+            return np.array((code,)), []
         codes: dict[Any, int] = {None: -1}
         new: list[Label] = []
         pair = self.pair
