@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from struct import Struct
 from typing import Any, NamedTuple
@@ -120,7 +120,7 @@ def plain_values(numbers: list[Any]) -> FloatArray | None:
         if (type(total) is float or _NUMBERS.issuperset(map(type, numbers))) and math.isfinite(total):
             values: FloatArray = np.empty(len(numbers))
             buffer: Any = values
-            _packer(len(numbers)).pack_into(buffer, 0, *numbers)  # measured: half the time of array.array
+            _packer(len(numbers))(buffer, 0, *numbers)  # measured: half the time of array.array
             return values
     except (TypeError, ValueError, OverflowError):
         return None
@@ -128,8 +128,8 @@ def plain_values(numbers: list[Any]) -> FloatArray | None:
 
 
 @lru_cache(maxsize=4096)
-def _packer(count: int) -> Struct:
-    return Struct(f"{count}d")
+def _packer(count: int) -> Callable[..., None]:
+    return Struct(f"{count}d").pack_into
 
 
 def category_row(x: Features) -> Row:

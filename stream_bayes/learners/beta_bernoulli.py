@@ -27,7 +27,7 @@ from stream_bayes.learners.base.arrays import with_room
 from stream_bayes.learners.base.classifier import Classifier, Prepared
 from stream_bayes.learners.base.input_checks import Events, check_events, frame_table
 from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Many, check_batch, check_label, check_weight
+from stream_bayes.learners.base.labels import LARGEST_WEIGHT, Label, Many, check_batch, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
 from stream_bayes.learners.base.two_labels import declared_labels
 from stream_bayes.persistence.snapshot import Arrays
@@ -113,7 +113,20 @@ class BetaBernoulli(Classifier, Additive):
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of both labels."""
-        return self._predict([self._key(x)]).probabilities_of(0)
+        return self._labels.probabilities(self._score_one(x))
+
+    def predict_one(self, x: Features, **_: Any) -> Label | None:
+        """The more probable label."""
+        return self._labels.most_probable(self._score_one(x))
+
+    def _score_one(self, x: Features) -> tuple[float, float]:
+        """The probability of both labels: the bits of a batch of one, but no batch."""
+        slot = self._slots.get(self._checked_key(x), -1)
+        failures, successes = self._counts[slot].tolist() if slot >= 0 else (0.0, 0.0)
+        failures += self.prior.failures
+        successes += self.prior.successes
+        total = failures + successes
+        return failures / total, successes / total
 
     def predictive_one(self, x: Features) -> LabelPredictive:
         """The probabilities with their variance, exact from the Beta posterior."""
@@ -125,6 +138,15 @@ class BetaBernoulli(Classifier, Additive):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the counts of its key."""
+        code = self._labels.learned_code(y)
+        if code >= 0 and type(w) is float and 0.0 < w <= LARGEST_WEIGHT:
+            known = self._checked_key(x)
+            if known in self._slots:
+                slot = self._slots.pop(known)
+                self._slots[known] = slot  # now the last to be dropped
+                self._counts[slot, code] += w
+                return
+        # What is new, or to be refused, takes the way that batches take.
         key = self._key(x)
         outcome = self._outcome(y)
         weight = check_weight(w)
@@ -214,6 +236,18 @@ class BetaBernoulli(Classifier, Additive):
             slots[key] = write[row] = slot
             self._kind = key[0] if key is not None else self._kind
         return read, write, emptied
+
+    def _checked_key(self, x: Features) -> Key:
+        """The key of an event, its value of the type that the feature has."""
+        if type(x) is dict:
+            value = x.get(self.on)
+            if value is None:
+                return None
+            if type(value) is str and self.on is not None and self._kind == "text":
+                return "text", value
+        key = self._key(x)
+        self._check_kinds([key], [-1])
+        return key
 
     def _key(self, x: Features) -> Key:
         return self._keys(Batch.of_row(category_row(self._own(x)), categorical=True))[0]

@@ -30,6 +30,7 @@ from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.generative_classifier import GenerativeClassifier, nothing_to_draw, without_prior
 from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.learners.base.numeric_features import (
+    LARGEST_VALUE,
     SLACK,
     FeatureMoments,
     SampleMoments,
@@ -123,6 +124,7 @@ class GaussianDiscriminant(GenerativeClassifier):
     _vocabulary: Vocabulary
 
     posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")
+    _bounds = (-LARGEST_VALUE, LARGEST_VALUE)
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from stream_bayes.kernels.neighbours.window import (
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, check_size
-from stream_bayes.learners.base.labels import LARGEST_WEIGHT, Label, check_label, check_weight
+from stream_bayes.learners.base.labels import LARGEST_WEIGHT, Label, check_label
 from stream_bayes.persistence.snapshot import Arrays
 from stream_bayes.plots import Estimate
 from stream_bayes.posteriors import Beta
@@ -135,25 +136,6 @@ class NearestNeighbours(ColumnClassifier):
         """
         return dict(zip(self._rules.neighbours.tolist(), self._window.evidence.tolist(), strict=True))
 
-    def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
-        """The probability of each label known so far."""
-        columns, values = self._pairs(x)
-        probabilities = np.empty(len(self._labels))
-        if not predict_event(columns, values, LARGEST_NUMBER, self._rules, self._window, self._size(), probabilities):
-            check_size(values)
-        pairs = zip(self._labels, probabilities.tolist(), strict=True)
-        return {label: p for label, p in pairs if not math.isnan(p)}
-
-    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Remember one event, in the place of the oldest where the window is full."""
-        columns, values = self._pairs(x)
-        label = self._labels.code(y)
-        weight = check_weight(w)
-        event = (columns, values, label, weight, LARGEST_NUMBER)
-        # What is new, or to be refused, takes the way that batches take.
-        if label < 0 or not weight or not learn_event(*event, self._rules, self._window, self._size()):
-            super().learn_one(x, y, weight)
-
     def neighbours_one(self, x: Features) -> list[Neighbour]:
         """The events that vote on the label of an event, the nearest first."""
         batch = self._one(x)
@@ -206,6 +188,16 @@ class NearestNeighbours(ColumnClassifier):
 
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         fold_neighbours(rows, score, self._rules, self._window, self._size(), joint)
+
+    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+        probabilities = np.empty(len(self._labels))
+        if not predict_event(columns, values, LARGEST_NUMBER, self._rules, self._window, self._size(), probabilities):
+            check_size(values)
+        return probabilities.tolist()
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+        event = (columns, values, label, weight, LARGEST_NUMBER)
+        return learn_event(*event, self._rules, self._window, self._size())
 
     def _size(self) -> Size:
         # There may be room for names and labels that were not registered after all.

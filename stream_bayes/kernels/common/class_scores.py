@@ -44,6 +44,16 @@ def to_probabilities(
 
 
 @kernel
+def pair_probabilities(log_odds: float) -> tuple[float, float]:
+    """The probabilities of two labels by the log-odds of the second, to the bits that `to_probabilities` gives."""
+    highest = max(log_odds, 0.0)
+    first = math.exp(0.0 - highest)
+    second = math.exp(log_odds - highest)
+    total = first + second
+    return first / total, second / total
+
+
+@kernel
 def against_others(mean: FloatArray, variance: FloatArray, top: int) -> tuple[float, float]:
     """Mean and variance of the latent log-odds of the top class against all others.
 

@@ -69,6 +69,15 @@ def added(value: float, change: float) -> float:
 
 
 @kernel
+def all_between(values: FloatArray, least: float, most: float) -> bool:
+    """Whether no value lies outside."""
+    inside = True
+    for value in values:
+        inside = inside and least <= value <= most
+    return inside
+
+
+@kernel
 def row_total(cells: FloatArray, column: int) -> float:
     """Evidence of a column over all classes; zero means the column is not in the vocabulary."""
     total = 0.0

@@ -6,13 +6,16 @@ import math
 
 import numpy as np
 
+from stream_bayes.kernels.common.class_scores import best, normalise
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.gradient.steps import (
     GradientState,
     Rule,
+    are_allowed,
     learn_offset,
     learn_output,
+    rule_of,
     step_size,
     tick,
     weight_of,
@@ -22,11 +25,13 @@ from stream_bayes.typing import FloatArray, IntArray
 
 
 @kernel
-def margins_of(
-    columns: IntArray, values: FloatArray, rule: Rule, cells: FloatArray, clock: FloatArray, margins: FloatArray
-) -> None:
-    """Add what the features of a row say to the linear predictor of each class."""
+def margins_of(columns: IntArray, values: FloatArray, rule: Rule, model: GradientState, margins: FloatArray) -> None:
+    """Write the linear predictor of each class for a row."""
     width = width_of(rule)
+    cells = model.cells
+    clock = model.clock
+    for c in range(len(margins)):
+        margins[c] = model.offsets[c, 0]
     for i in range(len(columns)):
         j = columns[i]
         if j >= 0:
@@ -89,6 +94,24 @@ def learn_classes(
 
 
 @kernel
+def learn_label(
+    columns: IntArray,
+    values: FloatArray,
+    label: int,
+    weight: float,
+    rule: Rule,
+    declared: int,
+    seen: FloatArray,
+    model: GradientState,
+    margins: FloatArray,
+) -> None:
+    """Learn the label of a row whose linear predictors are `margins`, which are overwritten."""
+    seen[label] += 1.0
+    to_residuals(label, weight, declared, seen, margins)
+    learn_classes(columns, values, margins, rule, declared, seen, model)
+
+
+@kernel
 def fold_softmax(
     rows: Rows, score: bool, rule: Rule, declared: int, seen: FloatArray, model: GradientState, joint: Joint
 ) -> None:
@@ -102,13 +125,59 @@ def fold_softmax(
         end = rows.row_starts[row + 1]
         columns = rows.columns[begin:end]
         values = rows.values[begin:end]
-        for c in range(len(margins)):
-            margins[c] = model.offsets[c, 0]
-        margins_of(columns, values, rule, model.cells, model.clock, margins)
+        margins_of(columns, values, rule, model, margins)
         if score:
             score_classes(row, declared, seen, margins, joint)
         label = rows.labels[row]
         if label >= 0:
-            seen[label] += 1.0
-            to_residuals(label, rows.weights[row], declared, seen, margins)
-            learn_classes(columns, values, margins, rule, declared, seen, model)
+            learn_label(columns, values, label, rows.weights[row], rule, declared, seen, model, margins)
+
+
+@kernel
+def predict_softmax(
+    columns: IntArray,
+    values: FloatArray,
+    declared: int,
+    seen: FloatArray,
+    cells: FloatArray,
+    offsets: FloatArray,
+    clock: FloatArray,
+    setting: FloatArray,
+    probabilities: FloatArray,
+) -> bool:
+    """Write the probability of each class for one event, NaN where unknown; False where a value is too large."""
+    if not are_allowed(values, setting):
+        return False
+    margins = np.empty(len(seen))
+    margins_of(columns, values, rule_of(setting), GradientState(cells, offsets, clock), margins)
+    for c in range(len(margins)):
+        margins[c] = margins[c] if is_known(c, declared, seen) else np.nan
+    probabilities[:] = np.nan
+    top = best(margins, -1)
+    if top >= 0:
+        normalise(margins, margins[top], probabilities)
+    return True
+
+
+@kernel
+def learn_softmax(
+    columns: IntArray,
+    values: FloatArray,
+    label: int,
+    weight: float,
+    declared: int,
+    seen: FloatArray,
+    cells: FloatArray,
+    offsets: FloatArray,
+    clock: FloatArray,
+    setting: FloatArray,
+) -> bool:
+    """Learn one event, all of whose columns are known; False, and nothing done, where a value is too large."""
+    if not are_allowed(values, setting):
+        return False
+    rule = rule_of(setting)
+    model = GradientState(cells, offsets, clock)
+    margins = np.empty(len(seen))
+    margins_of(columns, values, rule, model, margins)
+    learn_label(columns, values, label, weight, rule, declared, seen, model, margins)
+    return True

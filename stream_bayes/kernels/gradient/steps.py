@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows
+from stream_bayes.kernels.common.class_scores import pair_probabilities
+from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows, all_between
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.sigmoid import sigmoid
 from stream_bayes.typing import FloatArray, IntArray
@@ -24,6 +25,9 @@ from stream_bayes.typing import FloatArray, IntArray
 CONSTANT = 0
 INVERSE_ROOT = 1
 ADAGRAD = 2
+
+# The place in the numbers of a setting, behind those of the rule, of the largest value there may be.
+LARGEST = 5
 
 # Beneath the root of AdaGrad, so that a gradient of almost nothing makes a step of almost nothing, the first one too.
 SMALL_SQUARE = 0.01
@@ -52,6 +56,18 @@ class GradientState(NamedTuple):
     """offsets[output]: the intercept and its sum of squared gradients; never penalised."""
     clock: FloatArray
     """How many events were learned, and the sum of dues."""
+
+
+@kernel
+def rule_of(setting: FloatArray) -> Rule:
+    """The rule from an array of its numbers and `LARGEST`: with one array for it, a call takes 0.4 us less."""
+    return Rule(int(setting[0]), setting[1], setting[2], setting[3], setting[4] != 0.0)
+
+
+@kernel
+def are_allowed(values: FloatArray, setting: FloatArray) -> bool:
+    """Whether no value is larger than any may be."""
+    return all_between(values, -setting[LARGEST], setting[LARGEST])
 
 
 @kernel
@@ -224,6 +240,82 @@ def fold_logistic(rows: Rows, score: bool, rule: Rule, model: GradientState, joi
 
 
 @kernel
+def predict_logistic(
+    columns: IntArray,
+    values: FloatArray,
+    cells: FloatArray,
+    offsets: FloatArray,
+    clock: FloatArray,
+    setting: FloatArray,
+) -> tuple[float, float]:
+    """The probabilities of both labels of one event; negative ones where a value is too large."""
+    if not are_allowed(values, setting):
+        return -1.0, -1.0
+    return pair_probabilities(margin_of(columns, values, rule_of(setting), offsets[0, 0], cells, clock))
+
+
+@kernel
+def learn_logistic(
+    columns: IntArray,
+    values: FloatArray,
+    label: int,
+    weight: float,
+    cells: FloatArray,
+    offsets: FloatArray,
+    clock: FloatArray,
+    setting: FloatArray,
+) -> bool:
+    """Learn one event, all of whose columns are known; False, and nothing done, where a value is too large."""
+    if not are_allowed(values, setting):
+        return False
+    rule = rule_of(setting)
+    residual = weight * (sigmoid(margin_of(columns, values, rule, offsets[0, 0], cells, clock)) - label)
+    learn_row(columns, values, residual, rule, GradientState(cells, offsets, clock))
+    return True
+
+
+@kernel
+def rate_of(margin: float) -> float:
+    """The rate of a count by its logarithm."""
+    return math.exp(min(max(margin, -LARGEST_LOG_RATE), LARGEST_LOG_RATE))
+
+
+@kernel
+def predict_poisson(
+    columns: IntArray,
+    values: FloatArray,
+    cells: FloatArray,
+    offsets: FloatArray,
+    clock: FloatArray,
+    setting: FloatArray,
+) -> float:
+    """The rate of one event; a negative one where a value is too large."""
+    if not are_allowed(values, setting):
+        return -1.0
+    return rate_of(margin_of(columns, values, rule_of(setting), offsets[0, 0], cells, clock))
+
+
+@kernel
+def learn_poisson(
+    columns: IntArray,
+    values: FloatArray,
+    target: float,
+    weight: float,
+    cells: FloatArray,
+    offsets: FloatArray,
+    clock: FloatArray,
+    setting: FloatArray,
+) -> bool:
+    """Learn one event, all of whose columns are known; False, and nothing done, where a value is too large."""
+    if not are_allowed(values, setting):
+        return False
+    rule = rule_of(setting)
+    residual = weight * (rate_of(margin_of(columns, values, rule, offsets[0, 0], cells, clock)) - target)
+    learn_row(columns, values, residual, rule, GradientState(cells, offsets, clock))
+    return True
+
+
+@kernel
 def fold_poisson(rows: TargetRows, score: bool, rule: Rule, model: GradientState, means: FloatArray) -> None:
     """Score each row, then step along the gradient w (exp(margin) - y) x where its target is known."""
     for row in range(len(rows.targets)):
@@ -232,7 +324,7 @@ def fold_poisson(rows: TargetRows, score: bool, rule: Rule, model: GradientState
         columns = rows.columns[begin:end]
         values = rows.values[begin:end]
         margin = margin_of(columns, values, rule, model.offsets[0, 0], model.cells, model.clock)
-        mean = math.exp(min(max(margin, -LARGEST_LOG_RATE), LARGEST_LOG_RATE))
+        mean = rate_of(margin)
         if score:
             means[row] = mean
         if not np.isnan(rows.targets[row]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_bayes.kernels.common.csr import TargetRows
+from stream_bayes.kernels.common.csr import TargetRows, all_between
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.linear.full import (
     FORGETTING,
@@ -14,6 +14,7 @@ from stream_bayes.kernels.linear.full import (
     absorb,
     discount,
     grow,
+    has_room,
     scatter,
     spread_of,
 )
@@ -27,9 +28,8 @@ def predict_linear(
 ) -> tuple[float, float, float, float]:
     """Mean, the two parts of the squared scale, and degrees of freedom; the first part -1 when a value is too large."""
     scale, worth = squared_scale(numbers)
-    for value in values:
-        if not abs(value) <= numbers[LARGEST]:
-            return 0.0, -1.0, scale, worth
+    if not all_between(values, -numbers[LARGEST], numbers[LARGEST]):
+        return 0.0, -1.0, scale, worth
     _, new = scatter(columns, values, int(numbers[INTERCEPT]), vectors, numbers)
     mean, spread = spread_of(new, factor, vectors, numbers)
     return mean, spread * scale, scale, worth
@@ -46,15 +46,10 @@ def learn_linear(
     numbers: FloatArray,
 ) -> bool:
     """Add one event; False, and nothing done, when a column has no room or a value is too large."""
-    intercept = int(numbers[INTERCEPT])
-    room = len(factor)
-    if room < intercept:
+    if not (has_room(columns, factor, numbers) and all_between(values, -numbers[LARGEST], numbers[LARGEST])):
         return False
-    for place in range(len(values)):
-        if not abs(values[place]) <= numbers[LARGEST] or columns[place] < 0 or columns[place] + intercept >= room:
-            return False
     grow(columns, factor, vectors, numbers)
-    scatter(columns, values, intercept, vectors, numbers)
+    scatter(columns, values, int(numbers[INTERCEPT]), vectors, numbers)
     absorb(target, weight, factor, vectors, numbers)
     return True
 

@@ -231,6 +231,16 @@ def grow(columns: IntArray, factor: FloatArray, vectors: FloatArray, numbers: Fl
 
 
 @kernel
+def has_room(columns: IntArray, factor: FloatArray, numbers: FloatArray) -> bool:
+    """Whether the columns of an event are all known, and the factor has room for their weights."""
+    intercept = int(numbers[INTERCEPT])
+    known = len(factor) >= intercept
+    for column in columns:
+        known = known and 0 <= column < len(factor) - intercept
+    return known
+
+
+@kernel
 def age(numbers: FloatArray) -> bool:
     """Let the totals count for less; whether the discount of the weights has become too small."""
     if numbers[FORGETTING] == 1.0:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.common.class_scores import pair_probabilities
+from stream_bayes.kernels.common.csr import Joint, Rows, all_between
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.sigmoid import log_sigmoid, moderated, observation, repeated
 from stream_bayes.kernels.linear.diagonal import discount_cells, grow_cells, learn_cells, score_cells
@@ -18,10 +19,11 @@ from stream_bayes.kernels.linear.full import (
     absorb,
     discount,
     grow,
+    has_room,
     scatter,
     spread_of,
 )
-from stream_bayes.typing import FloatArray
+from stream_bayes.typing import FloatArray, IntArray
 
 
 @kernel
@@ -50,6 +52,28 @@ def pseudo_observation(
 
 
 @kernel
+def absorb_label(
+    columns: IntArray,
+    values: FloatArray,
+    label: int,
+    weight: float,
+    mean: float,
+    variance: float,
+    factor: FloatArray,
+    vectors: FloatArray,
+    numbers: FloatArray,
+) -> None:
+    """Learn the label of an event whose log-odds were N(mean, variance)."""
+    precision, offset = pseudo_observation(label, weight, mean, variance, numbers)
+    grow(columns, factor, vectors, numbers)
+    discount(factor, vectors, numbers)
+    scatter(columns, values, int(numbers[INTERCEPT]), vectors, numbers)
+    # As large as a target of linear regression may be: beyond it rounding would leave no digits.
+    target = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
+    absorb(target, precision, factor, vectors, numbers)
+
+
+@kernel
 def fold_logistic_full(
     rows: Rows, score: bool, factor: FloatArray, vectors: FloatArray, numbers: FloatArray, joint: Joint
 ) -> None:
@@ -66,13 +90,38 @@ def fold_logistic_full(
         if score:
             write_joint(joint, row, mean, variance)
         if label >= 0:
-            precision, offset = pseudo_observation(label, rows.weights[row], mean, variance, numbers)
-            grow(columns, factor, vectors, numbers)
-            discount(factor, vectors, numbers)
-            scatter(columns, values, intercept, vectors, numbers)
-            # As large as a target of linear regression may be: beyond it rounding would leave no digits.
-            target = min(max(mean + offset, -numbers[LARGEST]), numbers[LARGEST])
-            absorb(target, precision, factor, vectors, numbers)
+            absorb_label(columns, values, label, rows.weights[row], mean, variance, factor, vectors, numbers)
+
+
+@kernel
+def predict_logistic(
+    columns: IntArray, values: FloatArray, factor: FloatArray, vectors: FloatArray, numbers: FloatArray
+) -> tuple[float, float]:
+    """The probabilities of both labels of one event; negative ones when a value is too large."""
+    if not all_between(values, -numbers[LARGEST], numbers[LARGEST]):
+        return -1.0, -1.0
+    _, new = scatter(columns, values, int(numbers[INTERCEPT]), vectors, numbers)
+    mean, variance = spread_of(new, factor, vectors, numbers)
+    return pair_probabilities(moderated(mean, variance))
+
+
+@kernel
+def learn_logistic(
+    columns: IntArray,
+    values: FloatArray,
+    label: int,
+    weight: float,
+    factor: FloatArray,
+    vectors: FloatArray,
+    numbers: FloatArray,
+) -> bool:
+    """Learn the label of one event; False, and nothing done, when a column has no room or a value is too large."""
+    if not (has_room(columns, factor, numbers) and all_between(values, -numbers[LARGEST], numbers[LARGEST])):
+        return False
+    _, new = scatter(columns, values, int(numbers[INTERCEPT]), vectors, numbers)
+    mean, variance = spread_of(new, factor, vectors, numbers)
+    absorb_label(columns, values, label, weight, mean, variance, factor, vectors, numbers)
+    return True
 
 
 @kernel

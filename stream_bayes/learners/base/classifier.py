@@ -101,7 +101,7 @@ class Classifier(Learner, base.MiniBatchClassifier):
 
         Where there is no memory for it that is refused, and nothing has changed.
         """
-        return Prepared(partial(self.test_then_train, events, y, weights.tolist()), _nothing)
+        return Prepared(partial(self.test_then_train, events, y, weights.tolist()), nothing_new)
 
     @property
     def _may_fail(self) -> bool:
@@ -110,5 +110,5 @@ class Classifier(Learner, base.MiniBatchClassifier):
         return not self._is_ours() or getattr(self, "forgetting", 1.0) < 1.0
 
 
-def _nothing() -> None:
+def nothing_new() -> None:
     """There is nothing to take back."""

@@ -6,21 +6,36 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from stream_bayes.errors import EvidenceError, NumericalError, StreamBayesError
 from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName, Features, IntArray
+from stream_bayes.kernels.common.class_scores import to_probabilities
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.learners.base.classifier import Classifier, Prepared
-from stream_bayes.learners.base.columns import ColumnLearner
+from stream_bayes.learners.base.classifier import Classifier, Prepared, nothing_new
+from stream_bayes.learners.base.columns import NO_NAMES, ColumnLearner, row_starts
 from stream_bayes.learners.base.input_checks import Events
-from stream_bayes.learners.base.label_predictions import LabelPredictions
-from stream_bayes.learners.base.labels import Label, Labels, Many, check_batch, check_classes, check_label, check_weight
+from stream_bayes.learners.base.label_predictions import LabelPredictions, check_answered
+from stream_bayes.learners.base.labels import (
+    LARGEST_WEIGHT,
+    Label,
+    Labels,
+    Many,
+    check_batch,
+    check_classes,
+    check_label,
+    check_weight,
+)
 from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.typing import FloatArray
+
+NO_LABEL = np.full(1, -1, dtype=np.int64)
+"""The label of an event that is not learned."""
+NO_WEIGHT = np.zeros(1)
+"""Its weight."""
 
 
 class ColumnClassifier(ColumnLearner, Classifier):
@@ -37,7 +52,11 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:
         """The probability of each label known so far."""
-        return self._predict(self._one(x)).probabilities_of(0)
+        return self._labels.probabilities(self._score_one(x))
+
+    def predict_one(self, x: Features, **_: Any) -> Label | None:
+        """The most probable label, None while none is known."""
+        return self._labels.most_probable(self._score_one(x))
 
     def predictive_one(self, x: Features) -> LabelPredictive:
         """The probabilities with their variance, from mean and variance of the latent log-odds."""
@@ -49,6 +68,10 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence of its class."""
+        code = self._labels.learned_code(y)
+        if code >= 0 and type(w) is float and 0.0 < w <= LARGEST_WEIGHT and self._learn_known(x, code, w):
+            return
+        # What is new, or to be refused, takes the way that batches take.
         batch = self._one(x)
         label = check_label(y)
         weight = check_weight(w)
@@ -66,9 +89,42 @@ class ColumnClassifier(ColumnLearner, Classifier):
         before = self._labels.mark()
         return self._predictions(self._learn(batch, labels, weights, score=True), before, labels)
 
+    def _score_one(self, x: Features) -> Sequence[float]:
+        """The probability of each class, NaN where it is not known: the bits of a batch of one, but no batch."""
+        return self._score_pairs(*self._pairs(x))
+
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        """Learn one event without the making of a batch; False, and nothing done, if it has features that are new."""
+        columns, values = self._pairs(x)
+        return self._are_known(columns) and self._learn_pairs(columns, values, label, weight)
+
+    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+        """The probability of each class by the features of one event, which may be new."""
+        return self._score_row(NO_NAMES, Rows(row_starts(len(columns)), columns, values, NO_LABEL, NO_WEIGHT))
+
+    def _score_row(self, batch: Batch, row: Rows) -> list[float]:
+        probabilities = np.empty((1, len(self._labels)))
+        others = np.empty((3, 1))
+        failures = to_probabilities(self._run(batch, row, score=True), probabilities, *others)
+        check_answered(failures, 1)
+        return cast(list[float], probabilities[0].tolist())
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+        """Learn one event, its features and its label known; False, and nothing done, where it takes a batch."""
+        row = Rows(row_starts(len(columns)), columns, values, np.array((label,)), np.array((weight,)))
+        self._learn_row(NO_NAMES, row)
+        return True
+
+    def _learn_row(self, batch: Batch, row: Rows) -> None:
+        try:
+            self._run(batch, row, score=False)
+        except MemoryError as problem:
+            raise self._no_memory() from problem
+
     def _predict(self, batch: Batch) -> LabelPredictions:
-        labels = np.full(len(batch), -1, dtype=np.int64)
-        rows = self._rows(batch, self._find(batch), labels, np.zeros(len(batch)))
+        labels = np.full(len(batch), -1, dtype=np.int64) if len(batch) != 1 else NO_LABEL
+        weights = np.zeros(len(batch)) if len(batch) != 1 else NO_WEIGHT
+        rows = self._rows(batch, self._find(batch), labels, weights)
         return self._predictions(self._run(batch, rows, score=True), self._labels.mark(), ())
 
     def _predictions(self, joint: Joint, before: Any, labels: Sequence[Label | None]) -> LabelPredictions:
@@ -104,6 +160,9 @@ class ColumnClassifier(ColumnLearner, Classifier):
         before = self._labels.mark()
         take_back = partial(self._drop, len(self._vocabulary), self._vocabulary.texts, before)
         found, labels, new_labels = self._look_up(events, y)
+        if not new_labels and self._last_columns is not None and self._last_columns[0] is events:
+            known = self._rows(events, found, labels, weights)
+            return Prepared(lambda: self._predictions(self._run_known(events, known), before, y), nothing_new)
         try:
             with self._all_or_nothing():
                 rows = self._rows(events, self._admit(events, found, labels, new_labels), labels, weights)
@@ -112,6 +171,15 @@ class ColumnClassifier(ColumnLearner, Classifier):
             raise
         run = partial(self._run_prepared, events, rows, take_back)
         return Prepared(lambda: self._predictions(run(), before, y), take_back)
+
+    def _run_known(self, batch: Batch, row: Rows) -> Joint:
+        """Score and learn one event in which nothing is new, so that nothing is to be taken back if it is refused."""
+        try:
+            if row.labels[0] >= 0:
+                self._reserve()
+            return self._run(batch, row, score=True)
+        except MemoryError as problem:
+            raise self._no_memory() from problem
 
     def _run_prepared(self, batch: Batch, rows: Rows, take_back: Callable[[], None]) -> Joint:
         try:

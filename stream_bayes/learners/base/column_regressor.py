@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from stream_bayes.features import Batch
 from stream_bayes.features.values import Features, IntArray
 from stream_bayes.kernels.common.csr import TargetRows
-from stream_bayes.learners.base.columns import ColumnLearner
-from stream_bayes.learners.base.input_checks import Events, check_size
+from stream_bayes.learners.base.columns import ColumnLearner, row_starts
+from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, Events, check_size
 from stream_bayes.learners.base.labels import Many, check_weight
 from stream_bayes.learners.base.number_predictions import NumberPredictions, Predictive
 from stream_bayes.learners.base.regressor import Regressor, check_target, check_targets
 from stream_bayes.typing import FloatArray
 
+# The target and the weight of an event that is not learned.
+_NO_TARGET = np.full(1, np.nan)
+_NO_WEIGHT = np.zeros(1)
+
 
 class ColumnRegressor(ColumnLearner, Regressor):
     """Events as rows of columns, targets as numbers; a subclass brings the evidence and the fold over it."""
+
+    _bounds: ClassVar[tuple[float, float] | None] = (-LARGEST_NUMBER, LARGEST_NUMBER)
 
     @abstractmethod
     def _fold(self, rows: TargetRows, *, score: bool) -> NumberPredictions:
         """Score each row, then learn it where its target is known; nothing is scored where `score` is False."""
 
     def _mean_one(self, x: Features) -> float:
-        return float(self._predict(self._one(x)).mean[0])
+        return self._mean_of(*self._pairs(x))
 
     def predictive_one(self, x: Features) -> Predictive:
         """The posterior predictive of the target."""
@@ -38,10 +44,13 @@ class ColumnRegressor(ColumnLearner, Regressor):
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Add one event to the evidence."""
-        batch = self._one(x)
+        columns, values = self._pairs(x)
         target = check_target(y)
         weight = check_weight(w)
-        self._learn(batch, np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
+        if weight and self._are_known(columns) and self._learn_pairs(columns, values, target, weight):
+            return
+        # What is new, or to be refused, takes the way that batches take.
+        self._learn(self._one(x), np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
 
     def learn_many(self, X: Batch | Events, y: Many, w: Many | None = None) -> None:
         """Learn each row whose target is not None in one compiled pass, without predicting any."""
@@ -52,6 +61,20 @@ class ColumnRegressor(ColumnLearner, Regressor):
         """Predict each row, then learn it, in one compiled pass."""
         batch = self._as_batch(events)
         return self._learn(batch, *check_targets(len(batch), y, w), score=True)
+
+    def _mean_of(self, columns: IntArray, values: FloatArray) -> float:
+        """The mean of one event by its features, which may be new: the bits of a batch of one, but no batch."""
+        row = TargetRows(row_starts(len(columns)), columns, values, _NO_TARGET, _NO_WEIGHT)
+        return float(self._fold(row, score=True).mean[0])
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
+        """Learn one event, all its features known; False, and nothing done, where it takes a batch."""
+        row = TargetRows(row_starts(len(columns)), columns, values, np.array((target,)), np.array((weight,)))
+        try:
+            self._fold(row, score=False)
+        except MemoryError as problem:
+            raise self._no_memory() from problem
+        return True
 
     def _predict(self, batch: Batch) -> NumberPredictions:
         unknown = np.full(len(batch), np.nan)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
 from stream_bayes.errors import EvidenceError, InputError, NumericalError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
-from stream_bayes.features.values import FeatureName, Features, IntArray, category_row, numeric_row, plain_values
-from stream_bayes.kernels.common.csr import merge_duplicates
+from stream_bayes.features.values import FeatureName, Features, IntArray, Row, category_row, numeric_row, plain_values
+from stream_bayes.kernels.common.csr import all_between, merge_duplicates
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.input_checks import Events, check_events, check_kinds, frame_table, kind_of, same_event
 from stream_bayes.learners.base.learner import Learner
@@ -23,6 +24,10 @@ MAX_UNLEARNED_NAMES = 1_000_000
 
 Pairs = tuple[IntArray, FloatArray]
 """One event: the learner's column of each feature, -1 for a name it has never learned, and its value."""
+
+
+NO_NAMES = Batch.of_row(Row([], np.empty(0), frozenset()))
+"""In the place of the batch where a single event has been looked up without the making of one."""
 
 
 class Cells(NamedTuple):
@@ -42,6 +47,8 @@ class ColumnLearner(Learner):
 
     _categorical: ClassVar[bool] = False
     """Whether the columns are (feature, value) cells."""
+    _bounds: ClassVar[tuple[float, float] | None] = None
+    """Between which numbers values lie; None where the kernels of single events look at that."""
 
     def __init__(self, buckets: int | None) -> None:
         self.buckets = buckets
@@ -91,12 +98,16 @@ class ColumnLearner(Learner):
         try:
             yield
         except (MemoryError, NumericalError) as problem:
-            wanted = f"{len(self._vocabulary)} features"
+            refusal = self._no_memory()
             self._drop_names(names, texts)
             if isinstance(problem, NumericalError):
                 raise
-            message = f"no memory for {wanted} in a {type(self).__name__}; hash them (buckets=...) or drop some"
-            raise EvidenceError(message) from problem
+            raise refusal from problem
+
+    def _no_memory(self) -> EvidenceError:
+        wanted = f"{len(self._vocabulary)} features"
+        message = f"no memory for {wanted} in a {type(self).__name__}; hash them (buckets=...) or drop some"
+        return EvidenceError(message)
 
     def _drop_names(self, count: int, texts: Set[FeatureName]) -> None:
         """Keep only the first names; nothing was learned of the others."""
@@ -125,11 +136,15 @@ class ColumnLearner(Learner):
         except (ArithmeticError, TypeError, ValueError):
             return self._new_pairs(x)
         numbers = plain_values(values)
-        if numbers is None:
+        if numbers is None or (self._bounds is not None and not all_between(numbers, *self._bounds)):
             return self._new_pairs(x)
         self._last_values = values
         self._last_pairs = (self._last_pairs[0], numbers)
         return self._last_pairs
+
+    def _are_known(self, columns: IntArray) -> bool:
+        """Whether the learner knows all features of an event whose columns `_pairs` has found."""
+        return columns is self._last_pairs[0] or len(columns) == 0 or int(columns.min()) >= 0
 
     def _new_pairs(self, x: Features) -> Pairs:
         batch = self._one(x)
@@ -243,6 +258,12 @@ class ColumnLearner(Learner):
             columns = mine.register(theirs.names, theirs.texts)
             self._reserve()
         return columns
+
+
+@lru_cache(maxsize=4096)
+def row_starts(count: int) -> IntArray:
+    """Where the only row of one event begins and ends; to be read only."""
+    return np.array((0, count), dtype=np.int64)
 
 
 def _own_columns(batch: Batch, found: IntArray) -> IntArray:

@@ -63,11 +63,7 @@ class LabelPredictions:
         probabilities = np.empty_like(joint.log)
         log_odds, latent_mean, latent_variance = np.empty((3, len(joint.log)))
         failures = to_probabilities(joint, probabilities, log_odds, latent_mean, latent_variance)
-        if failures:
-            message = (
-                f"{failures} of {len(latent_mean)} events have no probability: the arithmetic left the finite numbers"
-            )
-            raise NumericalError(message)
+        check_answered(failures, len(latent_mean))
         return cls(labels, probabilities, log_odds, latent_mean, latent_variance)
 
     @property
@@ -140,6 +136,13 @@ class LabelPredictions:
         mean = max(min(float(self.latent_mean[row]), CERTAIN), -CERTAIN)
         variance = min(float(self.latent_variance[row]), CLUELESS)
         return LabelPredictive(probabilities, LogitNormal(mean, variance))
+
+
+def check_answered(failures: int, events: int) -> None:
+    """Raise when some of the events have no probability."""
+    if failures:
+        message = f"{failures} of {events} events have no probability: the arithmetic left the finite numbers"
+        raise NumericalError(message)
 
 
 def both_probabilities(log_odds: FloatArray) -> FloatArray:

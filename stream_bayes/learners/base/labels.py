@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ Label = str | bool | int
 """`True` and `1` are the same label, as they are the same key of a dict."""
 
 LARGEST_LABEL = 2**63
+_PLAIN_TYPES = frozenset((str, bool, int))
 LARGEST_WEIGHT = 1e12
 
 Many = Sequence[Any] | SupportsArray
@@ -77,10 +79,25 @@ class Labels:
         """The code of a label, -1 if it was never registered."""
         return self._codes.get(check_label(label), -1)
 
+    def learned_code(self, label: Any) -> int:
+        """The code of a label that is declared or learned, given as a plain value; -1 for any other."""
+        return self._codes.get(label, -1) if type(label) in _PLAIN_TYPES else -1
+
+    def probabilities(self, by_code: Sequence[float]) -> dict[Label, float]:
+        """The probability of each label that is known; the others are NaN."""
+        return {label: p for label, p in zip(self._codes, by_code, strict=True) if not math.isnan(p)}
+
+    def most_probable(self, by_code: Sequence[float]) -> Label | None:
+        """The most probable label, the first of equals; None while none is known."""
+        known = self.probabilities(by_code)
+        return max(known, key=known.__getitem__, default=None)
+
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), as they will be once the new labels, also returned, are registered."""
-        known = self._codes.copy()
         listed = list(labels)
+        if len(listed) == 1 and (code := self.learned_code(listed[0])) >= 0:
+            return np.array((code,)), []
+        known = self._codes.copy()
         # Each different label is checked once: a million rows have few.
         codes = {label: -1 if label is None else _code_in(known, label) for label in distinct(listed)}
         numbers = np.fromiter(map(codes.__getitem__, listed), np.int64, len(listed))

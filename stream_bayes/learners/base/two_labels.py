@@ -91,14 +91,33 @@ class TwoLabels(Labels):
         if declared is not None and len(known) != 2:
             message = f"classes must be two different labels; got {shown(declared)}"
             raise ParameterError(message)
-        self.pair = LabelPair.of(known) if known else LabelPair()
+        self._set_pair(LabelPair.of(known) if known else LabelPair())
         self.declared = len(known)
+
+    @property
+    def pair(self) -> LabelPair:
+        """The two, and which of them were learned."""
+        return self._pair
+
+    def _set_pair(self, pair: LabelPair) -> None:
+        self._pair = pair
+        # What single calls look up: the labels that can be answered, and the codes of those that were learned.
+        self._known = pair.known
+        self._codes = {label: code for code, label in enumerate(pair.labels) if pair.learned[code]}
 
     def __len__(self) -> int:
         return 2
 
     def __iter__(self) -> Iterator[Label]:
-        return iter(self.pair.known)
+        return iter(self._known)
+
+    def probabilities(self, by_code: Sequence[float]) -> dict[Label, float]:
+        """The probability of each label that can be answered; one without a rival is certain."""
+        return dict(zip(self._known, by_code, strict=True)) if len(self._known) == 2 else {self._known[0]: 1.0}
+
+    def most_probable(self, by_code: Sequence[float]) -> Label | None:
+        """The most probable label, the first of equals."""
+        return self._known[-1] if len(self._known) < 2 or by_code[1] > by_code[0] else self._known[0]
 
     def code(self, label: Any) -> int:
         """The code of a label, -1 if it is neither of the two."""
@@ -108,6 +127,8 @@ class TwoLabels(Labels):
     def codes(self, labels: Iterable[Any]) -> tuple[IntArray, list[Label]]:
         """The codes of many labels (None: -1), and those that are learned for the first time."""
         listed = list(labels)
+        if len(listed) == 1 and (code := self.learned_code(listed[0])) >= 0:
+            return np.array((code,)), []
         codes: dict[Any, int] = {None: -1}
         new: list[Label] = []
         pair = self.pair
@@ -130,12 +151,12 @@ class TwoLabels(Labels):
 
     def reset(self, mark: Any) -> None:
         """Forget the labels that were registered since the mark was taken."""
-        self.pair = mark
+        self._set_pair(mark)
 
     def register(self, labels: Iterable[Label]) -> None:
         """Learn labels that `codes` has let pass."""
         for label in labels:
-            self.pair = self.pair.with_label(label) or self.pair
+            self._set_pair(self.pair.with_label(label) or self.pair)
 
     def _refusal(self, pair: LabelPair, label: Label) -> InputError:
         first, second = pair.labels
@@ -158,7 +179,7 @@ class TwoLabels(Labels):
         """Take over what `arrays` gave."""
         if not self.declared:
             known = unpack_json(arrays["labels"])
-            self.pair = LabelPair.of([None if label is None else check_label(label) for label in known])
+            self._set_pair(LabelPair.of([None if label is None else check_label(label) for label in known]))
 
     def name(
         self, predictions: LabelPredictions, before: LabelPair, labels: Sequence[Label | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class GradientLearner(ColumnLearner):
         Hash names into this number of columns (a power of two) instead of keeping them.
     """
 
+    _bounds: ClassVar[tuple[float, float] | None] = None
     step: str
     rate: float
     l1: float
@@ -74,6 +75,7 @@ class GradientLearner(ColumnLearner):
         check_scale("l2", self.l2)
         self.intercept = truth("intercept", intercept, ParameterError)
         self._rule = Rule(STEPS.index(step), self.rate, self.l1, self.l2, self.intercept)
+        self._setting = np.array((*self._rule, LARGEST_VALUE))
         self._width = width_of(self._rule)
         try:
             self._model = GradientState(np.zeros(self._shape()), np.zeros((self._outputs, 2)), np.zeros(2))

@@ -10,13 +10,14 @@ import numpy as np
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
 from stream_bayes.kernels.common.csr import TargetRows
-from stream_bayes.kernels.gradient.steps import fold_poisson
+from stream_bayes.kernels.gradient.steps import fold_poisson, learn_poisson, predict_poisson
 from stream_bayes.learners.base.column_regressor import ColumnRegressor
+from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.number_predictions import NumberPredictions
 from stream_bayes.learners.base.uncertainties import Uncertainties
-from stream_bayes.learners.gradient.base import LARGEST_COUNT, OneOutput
+from stream_bayes.learners.gradient.base import LARGEST_COUNT, LARGEST_VALUE, OneOutput
 from stream_bayes.posteriors.poisson import Poisson
-from stream_bayes.typing import FloatArray
+from stream_bayes.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,17 @@ class PoissonRegression(OneOutput, ColumnRegressor):
             message = f"a count is between 0 and {LARGEST_COUNT:g}; got {targets[wrong[0]]:g}"
             raise InputError(message)
         return super()._learn(batch, targets, weights, score=score)
+
+    def _mean_of(self, columns: IntArray, values: FloatArray) -> float:
+        rate = predict_poisson(columns, values, *self._model, self._setting)
+        if rate < 0.0:
+            check_size(values, LARGEST_VALUE)
+        return rate
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
+        if not self._least_target <= target <= LARGEST_COUNT:
+            return False
+        return learn_poisson(columns, values, target, weight, *self._model, self._setting)
 
     def _fold(self, rows: TargetRows, *, score: bool) -> RatePredictions:
         means = np.empty(len(rows.targets) if score else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from stream_bayes.features import Batch
 from stream_bayes.features.values import FeatureName
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.common.csr import Joint, Rows
-from stream_bayes.kernels.gradient.softmax import fold_softmax
+from stream_bayes.kernels.gradient.softmax import fold_softmax, learn_softmax, predict_softmax
 from stream_bayes.learners.base.arrays import padded
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
+from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.learners.base.weight_names import by_text
-from stream_bayes.learners.gradient.base import MAX_EVENTS, GradientLearner
+from stream_bayes.learners.gradient.base import LARGEST_VALUE, MAX_EVENTS, GradientLearner
 from stream_bayes.persistence.snapshot import Arrays
+from stream_bayes.typing import FloatArray, IntArray
 
 
 class SoftmaxRegression(GradientLearner, ColumnClassifier):
@@ -110,6 +113,19 @@ class SoftmaxRegression(GradientLearner, ColumnClassifier):
         # There may be room for labels that were not registered after all.
         seen = self._seen[: len(self._labels)]
         fold_softmax(rows, score, self._rule, self._labels.declared, seen, self._model, joint)
+
+    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+        seen = self._seen[: len(self._labels)]
+        probabilities = np.empty(len(seen))
+        declared = self._labels.declared
+        if not predict_softmax(columns, values, declared, seen, *self._model, self._setting, probabilities):
+            check_size(values, LARGEST_VALUE)
+        return probabilities.tolist()
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+        seen = self._seen[: len(self._labels)]
+        declared = self._labels.declared
+        return learn_softmax(columns, values, label, weight, declared, seen, *self._model, self._setting)
 
     def _arrays(self) -> Arrays:
         return {

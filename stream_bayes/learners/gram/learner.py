@@ -41,6 +41,8 @@ class RidgePosterior(NamedTuple):
 class GramLearner(ColumnRegressor, Additive):
     """Learning, correcting, keeping and predicting; what else the moments can answer is added by `GramRegression`."""
 
+    _bounds = (-LARGEST_VALUE, LARGEST_VALUE)
+
     def __init__(
         self, strength: float, noise_variance: float, noise_degrees: float, intercept: bool, buckets: int | None
     ) -> None:
@@ -96,6 +98,9 @@ class GramLearner(ColumnRegressor, Additive):
     def _learn(self, batch: Batch, targets: FloatArray, weights: FloatArray, *, score: bool) -> StudentPredictions:
         check_size(targets[~np.isnan(targets)], LARGEST_VALUE)
         return super()._learn(batch, targets, weights, score=score)  # type: ignore[return-value]
+
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
+        return abs(target) <= LARGEST_VALUE and super()._learn_pairs(columns, values, target, weight)
 
     def _fold(self, rows: TargetRows, *, score: bool) -> StudentPredictions:
         known = ~np.isnan(rows.targets)

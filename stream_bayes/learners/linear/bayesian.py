@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -94,6 +94,8 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
     (Normal(mean=0.490, variance=0.00784), 0.9999999)
     """
 
+    _bounds: ClassVar[tuple[float, float] | None] = None
+
     def __init__(
         self,
         prior_precision: float = 1.0,
@@ -173,20 +175,12 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
             return Normal(mean, noise + ignorance, noise)
         return student(mean, ignorance, noise, degrees)
 
-    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Add one event to the evidence."""
-        # What was just predicted is not encoded again. Its solution would not help: the pass that rotates the event in
-        # finds it on the way, and reads the factor no less often with it.
-        (columns, values) = self._pairs(x)
-        target = check_target(y)
-        weight = check_weight(w)
+    def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
+        # The solution of what was just predicted would not help: the pass that rotates the event in finds it on the
+        # way, and reads the factor no less often with it.
         posterior = self._posterior
-        plain = weight and self.forgetting == 1.0 and (self.buckets is None or posterior.width)
-        if plain and isinstance(posterior, FullGaussian):
-            learned = posterior.learn(columns, values, target, weight)
-            if learned:
-                return
-        self._learn(self._one(x), np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
+        plain = self.forgetting == 1.0 and (self.buckets is None or posterior.width)
+        return bool(plain) and isinstance(posterior, FullGaussian) and posterior.learn(columns, values, target, weight)
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back, as if it had never come; refused when it cannot have been learned."""

@@ -34,7 +34,7 @@ from stream_bayes.kernels.linear.full import (
     Z,
     absorb_row,
 )
-from stream_bayes.kernels.linear.logistic import fold_logistic_full
+from stream_bayes.kernels.linear.logistic import fold_logistic_full, learn_logistic, predict_logistic
 from stream_bayes.kernels.linear.noise import RegressionScores
 from stream_bayes.kernels.linear.robust import HeavyNoise, fold_robust_full
 from stream_bayes.learners.base.arrays import SMALLEST_ROOM, padded
@@ -164,6 +164,14 @@ class FullGaussian:
         """Score each row, then learn it. It cannot fail: values are bounded, and P is at least 1e-8 of the prior."""
         fold_linear(rows, score, self.factor, self.vectors, self.numbers, scores)
         return True
+
+    def score_label(self, columns: IntArray, values: FloatArray) -> tuple[float, float]:
+        """The probabilities of both labels of one event; negative ones when a value is too large."""
+        return predict_logistic(columns, values, self.factor, self.vectors, self.numbers)
+
+    def learn_label(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+        """Learn the label of one event; False, and nothing done, without room or with a value too large."""
+        return learn_logistic(columns, values, label, weight, self.factor, self.vectors, self.numbers)
 
     def fold_labels(self, rows: Rows, joint: Joint, *, score: bool) -> bool:
         """Score each row, then learn its label. It cannot fail, as `fold`."""

@@ -37,6 +37,7 @@ class NaiveBayes(GenerativeClassifier):
 
     posterior_kinds: ClassVar[tuple[str, ...]] = ("feature", "word")
     _evidence_kind: ClassVar[type[tuple[Any, ...]]]
+    _bounds: ClassVar[tuple[float, float] | None] = (0.0, LARGEST_COUNT)
     _takes_counts: ClassVar[bool] = True
     """Whether values are counts, from 0 on."""
 

@@ -118,8 +118,12 @@ class BernoulliNB(NaiveBayes):
         return [as_event({names[column]: 1 for column in columns}, self._vocabulary.texts) for columns in drawn]
 
     def _fold_events(self, batch: Batch, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
+        single = len(rows.labels) == 1 and (rows.labels[0] < 0 or rows.weights.item().is_integer())
+        if single or not self._whole:
+            self._fold_rows(rows, joint, class_prior_count, score=score)
+            return
         fractions = np.flatnonzero((rows.labels >= 0) & (rows.weights != np.floor(rows.weights)))
-        if not self._whole or len(fractions) == 0:
+        if len(fractions) == 0:
             self._fold_rows(rows, joint, class_prior_count, score=score)
             return
         # The row with the first fraction is still predicted from whole counts, as it would be in a loop.

@@ -9,11 +9,12 @@ import numpy as np
 
 from stream_bayes.errors import InputError, MergeError
 from stream_bayes.features import Batch, HashedVocabulary, Names, Vocabulary, open_vocabulary
-from stream_bayes.features.values import Category, FeatureName, IntArray, check_name
+from stream_bayes.features.values import Category, FeatureName, Features, IntArray, check_name
 from stream_bayes.features.vocabulary import refuse_change, unpack_json
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.naive_bayes.categorical import CategoryCounts, fold_categorical
 from stream_bayes.learners.base.arrays import padded
+from stream_bayes.learners.base.column_classifier import NO_LABEL, NO_WEIGHT
 from stream_bayes.learners.base.generative_classifier import nothing_to_draw, without_prior
 from stream_bayes.learners.base.input_checks import check_kinds
 from stream_bayes.learners.base.labels import Label
@@ -173,6 +174,18 @@ class CategoricalNB(NaiveBayes):
     def _rows(self, batch: Batch, found: IntArray, labels: IntArray, weights: FloatArray) -> Rows:
         # Two values in one bucket stay two pairs: they belong to different features.
         return Rows(batch.row_starts, found[batch.columns], batch.values, labels, weights)
+
+    def _score_one(self, x: Features) -> Sequence[float]:
+        batch = self._one(x)
+        return self._score_row(batch, self._rows(batch, self._find(batch), NO_LABEL, NO_WEIGHT))
+
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        batch = self._one(x)
+        found = self._find(batch)
+        if len(found) and found.min() < 0:
+            return False
+        self._learn_row(batch, self._rows(batch, found, np.array((label,)), np.array((weight,))))
+        return True
 
     def _fold_events(self, batch: Batch, rows: Rows, joint: Joint, class_prior_count: float, *, score: bool) -> None:
         names = cast(Sequence[Category], batch.names)

@@ -16,6 +16,7 @@ from stream_bayes.kernels.naive_bayes.gaussian import SMALLEST_SPREAD, Moments, 
 from stream_bayes.learners.base.generative_classifier import by_name, nothing_to_draw, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.base.numeric_features import (
+    LARGEST_VALUE,
     SLACK,
     FeatureMoments,
     NormalEstimate,
@@ -79,6 +80,7 @@ class GaussianNB(NaiveBayes):
     _evidence: Moments
     _evidence_kind = Moments
     _takes_counts = False
+    _bounds = (-LARGEST_VALUE, LARGEST_VALUE)
 
     def __init__(
         self,
