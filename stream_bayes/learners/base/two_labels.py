@@ -113,10 +113,13 @@ class TwoLabels(Labels):
 
     def probabilities(self, by_code: Sequence[float]) -> dict[Label, float]:
         """The probability of each label that can be answered; one without a rival is certain."""
-        return dict(zip(self._known, by_code, strict=True)) if len(self._known) == 2 else {self._known[0]: 1.0}
+        known = self._known
+        return dict(zip(known, by_code, strict=True)) if len(known) == 2 else dict.fromkeys(known, 1.0)
 
     def most_probable(self, by_code: Sequence[float]) -> Label | None:
-        """The most probable label, the first of equals."""
+        """The most probable label, the first of equals; None while none is known."""
+        if not self._known:
+            return None
         return self._known[-1] if len(self._known) < 2 or by_code[1] > by_code[0] else self._known[0]
 
     def code(self, label: Any) -> int:
