@@ -189,13 +189,15 @@ class NearestNeighbours(ColumnClassifier):
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         fold_neighbours(rows, score, self._rules, self._window, self._size(), joint)
 
-    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+    def _score_one(self, x: Features) -> Sequence[float]:
+        columns, values = self._pairs(x)
         probabilities = np.empty(len(self._labels))
         if not predict_event(columns, values, LARGEST_NUMBER, self._rules, self._window, self._size(), probabilities):
             check_size(values)
         return probabilities.tolist()
 
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        columns, values = self._pairs(x)
         event = (columns, values, label, weight, LARGEST_NUMBER)
         return learn_event(*event, self._rules, self._window, self._size())
 

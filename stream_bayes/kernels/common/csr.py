@@ -78,6 +78,15 @@ def all_between(values: FloatArray, least: float, most: float) -> bool:
 
 
 @kernel
+def are_known(columns: IntArray) -> bool:
+    """Whether the learner has a column for each feature."""
+    known = True
+    for column in columns:
+        known = known and column >= 0
+    return known
+
+
+@kernel
 def row_total(cells: FloatArray, column: int) -> float:
     """Evidence of a column over all classes; zero means the column is not in the vocabulary."""
     total = 0.0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stream_bayes.kernels.common.class_scores import best, normalise
-from stream_bayes.kernels.common.csr import Joint, Rows
+from stream_bayes.kernels.common.csr import Joint, Rows, are_known
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.gradient.steps import (
     GradientState,
@@ -172,8 +172,8 @@ def learn_softmax(
     clock: FloatArray,
     setting: FloatArray,
 ) -> bool:
-    """Learn one event, all of whose columns are known; False, and nothing done, where a value is too large."""
-    if not are_allowed(values, setting):
+    """Learn one event; False, and nothing done, where a column is unknown or a value too large."""
+    if not (are_known(columns) and are_allowed(values, setting)):
         return False
     rule = rule_of(setting)
     model = GradientState(cells, offsets, clock)

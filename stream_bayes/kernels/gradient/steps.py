@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stream_bayes.kernels.common.class_scores import pair_probabilities
-from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows, all_between
+from stream_bayes.kernels.common.csr import Joint, Rows, TargetRows, all_between, are_known
 from stream_bayes.kernels.common.jit import kernel
 from stream_bayes.kernels.common.sigmoid import sigmoid
 from stream_bayes.typing import FloatArray, IntArray
@@ -265,8 +265,8 @@ def learn_logistic(
     clock: FloatArray,
     setting: FloatArray,
 ) -> bool:
-    """Learn one event, all of whose columns are known; False, and nothing done, where a value is too large."""
-    if not are_allowed(values, setting):
+    """Learn one event; False, and nothing done, where a column is unknown or a value too large."""
+    if not (are_known(columns) and are_allowed(values, setting)):
         return False
     rule = rule_of(setting)
     residual = weight * (sigmoid(margin_of(columns, values, rule, offsets[0, 0], cells, clock)) - label)
@@ -306,8 +306,8 @@ def learn_poisson(
     clock: FloatArray,
     setting: FloatArray,
 ) -> bool:
-    """Learn one event, all of whose columns are known; False, and nothing done, where a value is too large."""
-    if not are_allowed(values, setting):
+    """Learn one event; False, and nothing done, where a column is unknown or a value too large."""
+    if not (are_known(columns) and are_allowed(values, setting)):
         return False
     rule = rule_of(setting)
     residual = weight * (rate_of(margin_of(columns, values, rule, offsets[0, 0], cells, clock)) - target)

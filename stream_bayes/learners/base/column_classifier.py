@@ -91,15 +91,7 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def _score_one(self, x: Features) -> Sequence[float]:
         """The probability of each class, NaN where it is not known: the bits of a batch of one, but no batch."""
-        return self._score_pairs(*self._pairs(x))
-
-    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
-        """Learn one event without the making of a batch; False, and nothing done, if it has features that are new."""
         columns, values = self._pairs(x)
-        return self._are_known(columns) and self._learn_pairs(columns, values, label, weight)
-
-    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
-        """The probability of each class by the features of one event, which may be new."""
         return self._score_row(NO_NAMES, Rows(row_starts(len(columns)), columns, values, NO_LABEL, NO_WEIGHT))
 
     def _score_row(self, batch: Batch, row: Rows) -> list[float]:
@@ -109,8 +101,11 @@ class ColumnClassifier(ColumnLearner, Classifier):
         check_answered(failures, 1)
         return cast(list[float], probabilities[0].tolist())
 
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
-        """Learn one event, its features and its label known; False, and nothing done, where it takes a batch."""
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        """Learn one event without the making of a batch; False, and nothing done, if that takes one."""
+        columns, values = self._pairs(x)
+        if not self._are_known(columns):
+            return False
         row = Rows(row_starts(len(columns)), columns, values, np.array((label,)), np.array((weight,)))
         self._learn_row(NO_NAMES, row)
         return True

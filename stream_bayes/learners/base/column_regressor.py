@@ -47,7 +47,7 @@ class ColumnRegressor(ColumnLearner, Regressor):
         columns, values = self._pairs(x)
         target = check_target(y)
         weight = check_weight(w)
-        if weight and self._are_known(columns) and self._learn_pairs(columns, values, target, weight):
+        if weight and self._learn_pairs(columns, values, target, weight):
             return
         # What is new, or to be refused, takes the way that batches take.
         self._learn(self._one(x), np.array((target if weight else np.nan,)), np.array((weight,)), score=False)
@@ -68,7 +68,9 @@ class ColumnRegressor(ColumnLearner, Regressor):
         return float(self._fold(row, score=True).mean[0])
 
     def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
-        """Learn one event, all its features known; False, and nothing done, where it takes a batch."""
+        """Learn one event without the making of a batch; False, and nothing done, if that takes one."""
+        if not self._are_known(columns):
+            return False
         row = TargetRows(row_starts(len(columns)), columns, values, np.array((target,)), np.array((weight,)))
         try:
             self._fold(row, score=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stream_bayes.features import Batch
+from stream_bayes.features.values import Features
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.gradient.steps import fold_logistic, learn_logistic, predict_logistic
 from stream_bayes.learners.base.binary_classifier import BinaryClassifier
@@ -12,7 +13,6 @@ from stream_bayes.learners.base.input_checks import check_size
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.gradient.base import LARGEST_VALUE, OneOutput
 from stream_bayes.persistence.snapshot import Arrays
-from stream_bayes.typing import FloatArray, IntArray
 
 
 class LogisticRegression(OneOutput, BinaryClassifier):
@@ -72,13 +72,15 @@ class LogisticRegression(OneOutput, BinaryClassifier):
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         fold_logistic(rows, score, self._rule, self._model, joint)
 
-    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+    def _score_one(self, x: Features) -> Sequence[float]:
+        columns, values = self._pairs(x)
         both = predict_logistic(columns, values, *self._model, self._setting)
         if both[0] < 0.0:
             check_size(values, LARGEST_VALUE)
         return both
 
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        columns, values = self._pairs(x)
         return learn_logistic(columns, values, label, weight, *self._model, self._setting)
 
     def _arrays(self) -> Arrays:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_bayes.errors import InputError
 from stream_bayes.features import Batch
-from stream_bayes.features.values import FeatureName
+from stream_bayes.features.values import FeatureName, Features
 from stream_bayes.features.vocabulary import pack_json, unpack_json
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.gradient.softmax import fold_softmax, learn_softmax, predict_softmax
@@ -20,7 +20,6 @@ from stream_bayes.learners.base.labels import Label, check_label
 from stream_bayes.learners.base.weight_names import by_text
 from stream_bayes.learners.gradient.base import LARGEST_VALUE, MAX_EVENTS, GradientLearner
 from stream_bayes.persistence.snapshot import Arrays
-from stream_bayes.typing import FloatArray, IntArray
 
 
 class SoftmaxRegression(GradientLearner, ColumnClassifier):
@@ -114,7 +113,8 @@ class SoftmaxRegression(GradientLearner, ColumnClassifier):
         seen = self._seen[: len(self._labels)]
         fold_softmax(rows, score, self._rule, self._labels.declared, seen, self._model, joint)
 
-    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+    def _score_one(self, x: Features) -> Sequence[float]:
+        columns, values = self._pairs(x)
         seen = self._seen[: len(self._labels)]
         probabilities = np.empty(len(seen))
         declared = self._labels.declared
@@ -122,7 +122,8 @@ class SoftmaxRegression(GradientLearner, ColumnClassifier):
             check_size(values, LARGEST_VALUE)
         return probabilities.tolist()
 
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        columns, values = self._pairs(x)
         seen = self._seen[: len(self._labels)]
         declared = self._labels.declared
         return learn_softmax(columns, values, label, weight, declared, seen, *self._model, self._setting)

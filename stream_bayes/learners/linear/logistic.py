@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from stream_bayes.features import Batch
+from stream_bayes.features.values import Features
 from stream_bayes.kernels.common.csr import Joint, Rows
 from stream_bayes.kernels.linear.full import LOG_EVIDENCE
 from stream_bayes.learners.base.binary_classifier import BinaryClassifier
@@ -16,7 +17,6 @@ from stream_bayes.learners.linear.diagonal import DiagonalGaussian
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightPosterior, check_done
 from stream_bayes.persistence.snapshot import Arrays
-from stream_bayes.typing import FloatArray, IntArray
 
 
 class BayesianLogisticRegression(WeightPosterior, BinaryClassifier):
@@ -87,17 +87,19 @@ class BayesianLogisticRegression(WeightPosterior, BinaryClassifier):
     def _fold(self, batch: Batch, rows: Rows, joint: Joint, *, score: bool) -> None:
         check_done(self._posterior.fold_labels(rows, joint, score=score))
 
-    def _score_pairs(self, columns: IntArray, values: FloatArray) -> Sequence[float]:
+    def _score_one(self, x: Features) -> Sequence[float]:
+        columns, values = self._pairs(x)
         if isinstance(self._posterior, DiagonalGaussian):
             check_size(values)
-            return super()._score_pairs(columns, values)
+            return super()._score_one(x)
         both = self._posterior.score_label(columns, values)
         if not both[1] >= 0.0:
             check_size(values)
             check_answered(1, 1)
         return both
 
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, label: int, weight: float) -> bool:
+    def _learn_known(self, x: Features, label: int, weight: float) -> bool:
+        columns, values = self._pairs(x)
         posterior = self._posterior
         if isinstance(posterior, DiagonalGaussian) or not (self.buckets is None or posterior.width):
             return False
