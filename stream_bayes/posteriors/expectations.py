@@ -218,14 +218,14 @@ class WeightedCounts(NamedTuple):
         """Return the sum of a function over the counts; infinite where the function outgrows the upper tail."""
         terms = [weight * function(count) for count, weight in zip(self.counts, self.weights, strict=True)]
         whole = exact_sum(terms)
-        return whole + self._beyond(function, exact_sum(map(abs, terms))) if math.isfinite(whole) else whole
-
-    def _beyond(self, function: LossOfValue, size: float) -> float:
-        """What is left beyond the last count, where the terms fall, or grow, as a power of the count."""
         count = self.counts[-1]
         last = self._term(function, count)
-        if abs(last) <= _TOLERANCE * size or count < 2.0:
-            return 0.0
+        negligible = abs(last) <= _TOLERANCE * abs(whole) or abs(last) <= _TOLERANCE * exact_sum(map(abs, terms))
+        return whole if negligible or count < 2.0 or not math.isfinite(whole) else whole + self._beyond(function, last)
+
+    def _beyond(self, function: LossOfValue, last: float) -> float:
+        """What is left beyond the last count, where the terms fall, or grow, as a power of the count."""
+        count = self.counts[-1]
         share = last / self._term(function, count - 1.0)
         power = -count * math.log(share) if share > 0.0 else 0.0
         return last * count / (power - 1.0) if power > 1.0 + _SLOWEST_DECAY else math.copysign(math.inf, last)
