@@ -114,6 +114,7 @@ def test_learning_and_predicting_have_one_density(noise: str, target: float, pre
     assert model.log_evidence() == pytest.approx(expected, rel=1e-12, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "degrees"), [("laplace", 4.0), ("student-t", 4.0), ("student-t", 2.2)])
 def test_losses_that_are_functions(noise: str, degrees: float) -> None:
     """Squared loss gives variance and squared distance; three times the cost of too little gives the quantile 3/4."""
