@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAX_ROWS = 20
 
 
-class Estimate(Protocol):
+class UncertainNumber(Protocol):
     """A number with its uncertainty."""
 
     @property
@@ -74,7 +74,7 @@ def draw_distribution(distribution: Distribution, name: str, ax: Axes | None) ->
     return ax
 
 
-def draw_intervals(estimates: Mapping[str, Estimate | float], title: str, ax: Axes | None) -> Axes:
+def draw_intervals(estimates: Mapping[str, UncertainNumber | float], title: str, ax: Axes | None) -> Axes:
     """Draw the mean of each number as a point and its 90 % interval as a line, the first at the top.
 
     Of many those farthest from 0 are drawn.

@@ -51,9 +51,14 @@ def number_or_infinity(what: str, value: object, error: Refusal = ParameterError
     raise refuse(what, "a number that a float can hold, or an infinity", value, error)
 
 
+def is_array(values: object) -> bool:
+    """Whether it is a list, a tuple, or anything else that numpy makes an array of, and not a single number."""
+    return isinstance(values, (list, tuple)) or (hasattr(values, "__array__") and not isinstance(values, np.generic))
+
+
 def numbers_or_infinities(what: str, values: object, error: Refusal = ParameterError) -> FloatArray:
     """Return a number, or an array of numbers, as float64, or refuse what is not a number that a float can hold."""
-    if not isinstance(values, (np.ndarray, list, tuple)):
+    if not is_array(values):
         return np.asarray(number_or_infinity(what, values, error))
     try:
         raw = np.asarray(values)
@@ -98,7 +103,7 @@ def tail_beyond(mass: object) -> float:
 
 def proper_fractions(what: str, values: object) -> FloatArray:
     """Return a number, or an array of numbers, between 0 and 1 as float64, or refuse it."""
-    if not isinstance(values, (np.ndarray, list, tuple)):
+    if not is_array(values):
         number = _convert(values)
         if 0.0 < number < 1.0:
             return np.asarray(number)

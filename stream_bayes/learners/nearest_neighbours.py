@@ -27,7 +27,7 @@ from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.input_checks import LARGEST_NUMBER, check_size
 from stream_bayes.learners.base.labels import LARGEST_WEIGHT, Label, check_label
 from stream_bayes.persistence.snapshot import Arrays
-from stream_bayes.plots import Estimate
+from stream_bayes.plots import UncertainNumber
 from stream_bayes.posteriors import Beta
 from stream_bayes.typing import FloatArray, IntArray
 from stream_bayes.validation import check_scale, one_of, positive, truth, whole
@@ -167,7 +167,7 @@ class NearestNeighbours(ColumnClassifier):
         chosen = {"neighbours chosen": self.best_k} if isinstance(self.k, tuple) else {}
         return {**summary, "events of each class": events, **chosen, **super()._evidence_summary()}
 
-    def _estimates(self) -> dict[str, Estimate | float]:
+    def _estimates(self) -> dict[str, UncertainNumber | float]:
         labels = self._window.labels[: self._window.ring[1]]
         counts = np.bincount(labels, self._window.weights[: len(labels)], len(self._labels)) + self.prior_count
         rest = counts.sum() - counts

@@ -13,18 +13,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stream_bayes import notebook_html, plots
-from stream_bayes.errors import InputError
+from stream_bayes.errors import InputError, NumericalError
 from stream_bayes.notebook_html import Html
 from stream_bayes.posteriors.expectations import (
+    NO_FINITE_RISK,
     LossFunction,
     LossOfValue,
+    WeightedCounts,
     candidates,
+    exact_sum,
     expectation,
+    infinite_where_it_overflows,
     minimise,
-    weighted_loss,
 )
 from stream_bayes.typing import FloatArray, IntArray
-from stream_bayes.validation import finite, numbers_or_infinities, proper_fractions, refuse, tail_beyond, whole
+from stream_bayes.validation import (
+    finite,
+    is_array,
+    numbers_or_infinities,
+    proper_fractions,
+    refuse,
+    tail_beyond,
+    whole,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,11 +53,8 @@ __all__ = [
 ]
 
 Loss = Literal["squared", "absolute", "zero-one"]
-Estimate = TypeVar("Estimate")
+Action = TypeVar("Action")
 
-# Tails of a count beyond which nothing is summed, and how many counts are summed one by one.
-_NEGLIGIBLE = 1e-18
-_MAX_BINS = 10_000
 # Draws over which the expected loss of a vector is averaged.
 _DRAWS = 2_048
 _ESTIMATES = dict(zip(get_args(Loss), ("mean", "median", "mode"), strict=True))
@@ -130,27 +138,27 @@ class Value:
         return notebook_html.card(type(self).__name__, self._parameters())
 
 
-class Decidable(Value, Generic[Estimate]):
+class Decidable(Value, Generic[Action]):
     """Mixin: a distribution with `mean`, `median` and `mode`, and with a best action under any loss."""
 
     __slots__ = ()
 
-    def bayes_action(self, loss: Loss | LossFunction) -> Estimate:
+    def bayes_action(self, loss: Loss | LossFunction) -> Action:
         """Return the action of least expected loss: squared -> mean, absolute -> median, zero-one -> mode.
 
         A function `loss(action, value)` of the action and the true value is minimised numerically: a number by
         adaptive quadrature, a vector over draws (see `risk`). An action is a number, or a vector, like the value.
         """
         if callable(loss):
-            return self._least_risk(loss)
-        return cast("Estimate", getattr(self, _ESTIMATES[_named_loss(loss)]))
+            return self._least_risk(infinite_where_it_overflows(loss))
+        return cast("Action", getattr(self, _ESTIMATES[_named_loss(loss)]))
 
     @abstractmethod
-    def risk(self, action: Estimate, loss: Loss | LossFunction) -> float:
+    def risk(self, action: Action, loss: Loss | LossFunction) -> float:
         """Return the expected loss of an action."""
 
     @abstractmethod
-    def _least_risk(self, loss: LossFunction) -> Estimate:
+    def _least_risk(self, loss: LossFunction) -> Action:
         """The action of least expected loss."""
 
 
@@ -168,7 +176,7 @@ _LOSSES: Mapping[Loss, LossFunction] = {
 
 
 def _mean_loss(loss: LossFunction, draws: Sequence[FloatArray], action: FloatArray) -> float:
-    return math.fsum(loss(action, draw) for draw in draws) / len(draws)
+    return exact_sum(loss(action, draw) for draw in draws) / len(draws)
 
 
 class Quantiles(Decidable[float]):
@@ -215,7 +223,7 @@ class Quantiles(Decidable[float]):
     def quantile(self, probability: Sequence[float] | FloatArray) -> FloatArray: ...
     def quantile(self, probability: float | Sequence[float] | FloatArray) -> float | FloatArray:
         """Return the number below which a probability lies, or each of an array: the inverse of `cdf`."""
-        below = proper_fractions("mass", probability)
+        below = proper_fractions("probability", probability)
         if below.ndim == 0:
             return float(self._lower(below) if below <= 0.5 else self._upper(1.0 - below))
         return np.where(below <= 0.5, self._lower(np.minimum(below, 0.5)), self._upper(np.minimum(1.0 - below, 0.5)))
@@ -240,7 +248,7 @@ class Quantiles(Decidable[float]):
         (10.0, 1.1968)
         """
         place = finite("action", action, InputError)
-        function = loss if callable(loss) else _LOSSES[_named_loss(loss)]
+        function = infinite_where_it_overflows(loss if callable(loss) else _LOSSES[_named_loss(loss)])
         return self._expectation(lambda value: function(place, value), place)
 
     def _expectation(self, function: LossOfValue, kink: float) -> float:
@@ -275,25 +283,59 @@ class CountDistribution(Quantiles):
 
     __slots__ = ()
 
-    def _bins(self) -> tuple[list[float], list[float]]:
-        """The counts with their probabilities; of very many the middles of bins."""
-        low, high = self._between(_NEGLIGIBLE, _NEGLIGIBLE)
-        width = high - low
-        ends = np.arange(width + 1.0)
-        if width > _MAX_BINS:
-            ends = np.unique(np.rint(np.append(np.linspace(0, width, _MAX_BINS), np.geomspace(1, width, _MAX_BINS))))
-        shares = np.diff(self._cdf(low + ends), prepend=0.0)
-        middles = low + ends - 0.5 * np.diff(ends, prepend=-1.0) + 0.5
-        return middles.tolist(), (shares / shares.sum()).tolist()
+    def risk(self, action: float, loss: Loss | LossFunction) -> float:
+        """Return the expected loss of an action: of `loss(action, count)` over the distribution of the count.
+
+        Named losses are exact, to ten digits. Of a function up to 10,000 counts are summed one by one, as many again in
+        each tail; more are summed in bins, to about six digits where the loss is smooth. It is infinite where the sum
+        is.
+
+        >>> from stream_bayes.posteriors import Gamma
+        >>> Gamma(3, 1).predictive().risk(3, "squared"), round(Gamma(3, 1).predictive().risk(3, lambda a, k: 1.5**k), 4)
+        (6.0, 8.0)
+        """
+        if callable(loss):
+            return super().risk(action, loss)
+        place = finite("action", action, InputError)
+        distance = place - self.mean
+        if _named_loss(loss) == "squared":
+            return self.variance + distance**2
+        count = math.floor(place)
+        if loss == "zero-one":
+            return -math.expm1(self._log_pmf(place)) if count == place >= 0.0 else 1.0
+        # The sum of (m - k) p(k) over k <= n is (n + 1) p(n + 1) variance / mean (Panjer's recursion, summed).
+        nearest = max(count + 1.0, 0.0)
+        crossed = nearest * math.exp(self._log_pmf(nearest)) * (self.variance / self.mean)
+        return distance * (2.0 * self.cdf(place) - 1.0) + 2.0 * crossed
+
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """The expected count."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """The variance of the count."""
+
+    @property
+    @abstractmethod
+    def epistemic_variance(self) -> float:
+        """The part of the variance that is not that of a Poisson count."""
+
+    @property
+    @abstractmethod
+    def mode(self) -> float:
+        """The most probable count."""
 
     def _expectation(self, function: LossOfValue, kink: float) -> float:
-        return weighted_loss(lambda _, value: function(value), kink, *self._bins())
+        return WeightedCounts.of(self).expectation(function)
 
     def _least_risk(self, loss: LossFunction) -> float:
-        bins = self._bins()
+        counts = WeightedCounts.of(self)
 
         def risk(action: float) -> float:
-            return weighted_loss(loss, action, *bins)
+            return counts.expectation(partial(loss, action))
 
         best = minimise(np.unique(candidates(self)).tolist(), risk)
         return min(float(round(best)), best, key=risk)
@@ -312,7 +354,7 @@ class CountDistribution(Quantiles):
         By the saddle point (Loader 2000): no difference of large numbers is taken, so that the digits stay at any
         parameters.
         """
-        if not isinstance(count, (Sequence, np.ndarray)):
+        if not is_array(count):
             return self._log_pmf(whole("count", count))
         counts = np.asarray(count, dtype=object)
         values = [self._log_pmf(whole("count", one)) for one in counts.ravel().tolist()]
@@ -343,7 +385,7 @@ class ScalarPosterior(Quantiles):
     def log_density(self, x: Sequence[float] | FloatArray) -> FloatArray: ...
     def log_density(self, x: float | Sequence[float] | FloatArray) -> float | FloatArray:
         """Return the natural logarithm of the density at a number, or at each number of an array."""
-        points = np.asarray(x, dtype=np.float64)
+        points = numbers_or_infinities("x", x, InputError)
         with np.errstate(all="ignore"):
             value = self._log_density(points)
         return value if points.ndim else float(value)
@@ -374,7 +416,7 @@ class ScalarPosterior(Quantiles):
         return ends
 
 
-class VectorPosterior(Decidable[Estimate]):
+class VectorPosterior(Decidable[Action]):
     """Mixin: a distribution of several numbers, with a joint density and the distribution of each number on its own."""
 
     __slots__ = ()
@@ -430,7 +472,7 @@ class VectorPosterior(Decidable[Estimate]):
 
     def quantile(self, probability: float | Sequence[float] | FloatArray) -> FloatArray:
         """Return for each number on its own that below which a probability lies; along the last axis."""
-        below = proper_fractions("mass", probability)
+        below = proper_fractions("probability", probability)
         return np.stack([marginal.quantile(below) for marginal in self._marginals()], axis=-1)
 
     def risk(self, action: Any, loss: Loss | LossFunction) -> float:
@@ -440,7 +482,7 @@ class VectorPosterior(Decidable[Estimate]):
         """
         place = np.asarray(self._finite_rows(action))
         if callable(loss):
-            return _mean_loss(loss, self._draws(), place)
+            return _mean_loss(infinite_where_it_overflows(loss), self._draws(), place)
         if _named_loss(loss) == "zero-one":
             return 1.0
         return math.fsum(one.risk(number, loss) for one, number in zip(self._marginals(), place.tolist(), strict=True))
@@ -457,7 +499,14 @@ class VectorPosterior(Decidable[Estimate]):
         # It ends by the distance of its corners, not by the difference of their losses.
         ends = {"xatol": 1e-4 * float(steps.min()), "fatol": math.inf}
         simplex = {"initial_simplex": np.vstack((start, start + np.diag(steps)))}
-        best = minimize(lambda a: _mean_loss(loss, draws, a), start, method="Nelder-Mead", options=ends | simplex).x
+        with np.errstate(invalid="ignore"):  # losses may be infinite
+            found = minimize(lambda a: _mean_loss(loss, draws, a), start, method="Nelder-Mead", options=ends | simplex)
+        if not math.isfinite(found.fun):
+            raise NumericalError(NO_FINITE_RISK)
+        if not found.success:
+            message = f"the action of least expected loss was not found: {found.message}"
+            raise NumericalError(message)
+        best = found.x
         return tuple(best.tolist()) if isinstance(cast("Any", self).mean, tuple) else best
 
     @abstractmethod

@@ -29,7 +29,8 @@ _MAX_STEPS = 100
 
 def _log_half_erfcx(z: FloatArray) -> FloatArray:
     """ln(Phi(-z) e^(z^2 / 2)) for z >= 0."""
-    return np.log(0.5 * erfcx(_ROOT_HALF * z))
+    logs: FloatArray = np.log(0.5 * erfcx(_ROOT_HALF * z))
+    return logs
 
 
 def _log_sum(parts: FloatArray, signs: FloatArray) -> FloatArray:

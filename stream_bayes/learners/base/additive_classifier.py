@@ -14,7 +14,7 @@ from stream_bayes.kernels.common.csr import Rows, residue
 from stream_bayes.learners.base.column_classifier import ColumnClassifier
 from stream_bayes.learners.base.labels import Label, check_label, check_weight
 from stream_bayes.learners.base.learner import Additive
-from stream_bayes.plots import Estimate
+from stream_bayes.plots import UncertainNumber
 from stream_bayes.posteriors import Beta
 from stream_bayes.validation import check_scale, non_negative
 
@@ -50,7 +50,7 @@ class AdditiveClassifier(ColumnClassifier, Additive):
         events = {label: weights[code] for code, label in enumerate(self._labels)}
         return {"events": sum(events.values()), "events of each class": events, **super()._evidence_summary()}
 
-    def _estimates(self) -> dict[str, Estimate | float]:
+    def _estimates(self) -> dict[str, UncertainNumber | float]:
         counts = self.class_posterior()
         total = sum(counts.values())
         certain = 0.0 in counts.values() or len(counts) < 2

@@ -95,7 +95,7 @@ class Learner(base.Estimator):
         """The evidence on the notebook card, by name: the number of events learned, of features, of each class."""
         return {}
 
-    def _estimates(self) -> Mapping[str, plots.Estimate | float]:
+    def _estimates(self) -> Mapping[str, plots.UncertainNumber | float]:
         """What `plot` draws, by name: weights or probabilities, each with its posterior where it has one."""
         return {}
 

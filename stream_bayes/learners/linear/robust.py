@@ -101,9 +101,9 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
     the normal with the same mean and variance, and the weights move as if that had been observed (assumed density
     filtering). Both moments are exact for one event: those of Laplace noise in closed form, those of Student's t as
     means over the precision of the noise. The variance never grows by an event, though Student's t would have it grow
-    a little where a target contradicts the line. With forgetting, what is known is discounted first, and then the
-    target is learned; `log_evidence` is of the prediction before that. The order of events matters a little, and there is no way back: a
-    correction is an event of its own.
+    a little where a target contradicts the line. The order of events matters a little, and there is no way back: a
+    correction is an event of its own. With forgetting, what is known is discounted before the target is learned;
+    `log_evidence` is of the prediction before that.
 
     An event of weight w is one whose density is raised to the power w, exactly; with Student's t a weight below 1
     adds that share of what a whole event does. `log_evidence` is the sum of the log predictive densities: take the

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 from scipy.spatial import distance
@@ -14,6 +16,7 @@ from stream_bayes.posteriors import (
     Beta,
     Dirichlet,
     Gamma,
+    HeavyTailed,
     LabelPredictive,
     LogitNormal,
     MvNormal,
@@ -178,11 +181,30 @@ def test_draws_of_predictives_have_their_moments() -> None:
         LabelPredictive({}, Beta(1, 1)).sample()
 
 
-def test_arrays_that_are_no_numbers_are_refused() -> None:
-    refused: list[Any] = [[1.0, np.nan], ["1"], [[1.0], [2.0, 3.0]], [True]]
-    for wrong in refused:
+@pytest.mark.parametrize("method", ["cdf", "density", "log_density"])
+def test_arrays_that_are_no_numbers_are_refused(method: str) -> None:
+    refused: list[Any] = [[1.0, np.nan], ["1"], [[1.0], [2.0, 3.0]], [True], np.nan, "a", None, {}, True, np.bool_(1)]
+    for wrong in (*refused, pd.Series(["1"])):
         with pytest.raises(InputError, match="x must be"):
-            Normal(0, 1).cdf(wrong)
-    for outside in ([0.5, 1.0], [0.0], [np.nan]):
-        with pytest.raises(ParameterError, match="mass must be"):
-            Normal(0, 1).quantile(outside)
+            getattr(Normal(0, 1), method)(wrong)
+
+
+def test_probabilities_that_have_no_quantile_are_refused() -> None:
+    refused: list[Any] = [[0.5, 1.0], [0.0], [np.nan], "a", 1.0, pd.Series([0.5, 2.0])]
+    for posterior in (Normal(0, 1), Poisson(3.0), MvNormal([1, 2], [[1, 0], [0, 1]])):
+        for outside in refused:
+            with pytest.raises(ParameterError, match="probability must be"):
+                posterior.quantile(outside)
+
+
+@pytest.mark.parametrize("series", [pd.Series, pl.Series])
+def test_series_are_arrays(series: Any) -> None:
+    values = [0.1, 0.25, 0.8]
+    for posterior in (Normal(0, 1), Beta(2, 3), HeavyTailed(0.3, 1.0, "student-t", 0.5, 3.0)):
+        for method in ("cdf", "density", "log_density", "quantile"):
+            evaluate = getattr(posterior, method)
+            assert evaluate(series(values)).tolist() == evaluate(values).tolist()
+    assert Poisson(3.0).pmf(series([0, 2])).tolist() == Poisson(3.0).pmf([0, 2]).tolist()
+    numbers: list[Any] = [np.float32(0.5), np.int64(2)]
+    assert isinstance(Normal(0, 1).density(numbers[0]), float)
+    assert isinstance(Poisson(3.0).pmf(numbers[1]), float)

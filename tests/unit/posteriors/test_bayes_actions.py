@@ -89,10 +89,10 @@ def test_linear_exponential_loss_by_hand() -> None:
 @pytest.mark.parametrize("posterior", CONTINUOUS + COUNTS, ids=repr)
 def test_risk_under_squared_loss_is_variance_and_squared_distance(posterior: Any) -> None:
     action = posterior.mean + 0.7 * posterior.std
+    assert posterior.risk(action, "squared") == pytest.approx(1.49 * posterior.variance, rel=1e-9)
     # Of many counts bins are summed.
     slack = 1e-6 if posterior == COUNTS[-1] else 1e-9
-    assert posterior.risk(action, "squared") == pytest.approx(1.49 * posterior.variance, rel=slack)
-    assert posterior.risk(action, squared) == posterior.risk(action, "squared")
+    assert posterior.risk(action, squared) == pytest.approx(1.49 * posterior.variance, rel=slack)
 
 
 def test_risks_by_hand() -> None:
@@ -129,6 +129,72 @@ def test_infinite_risks() -> None:
         StudentT(3, 0, 1).bayes_action(lambda a, x: (x - a) ** 4)
     with pytest.raises(NumericalError, match="not a number"):
         Normal(0, 1).bayes_action(lambda _a, _x: math.nan)
+
+
+def test_named_losses_of_many_counts_are_exact() -> None:
+    """Mean 1e8, variance 1e8 + 1e6: P(X = 1e8) = 1 / sqrt(2 pi 1.01e8) = 3.97e-5, near the normal of these moments."""
+    count = Gamma(1e10, 100).predictive()
+    assert count.risk(1e8, "zero-one") == pytest.approx(1.0 - 1.0 / math.sqrt(2.0 * math.pi * 1.01e8), rel=1e-9)
+    assert count.risk(1e8 + 0.5, "zero-one") == count.risk(-1.0, "zero-one") == 1.0
+    assert count.risk(1e8 + 100.0, "squared") == pytest.approx(1.01e8 + 1e4, rel=1e-14)
+    assert count.risk(1e8, "absolute") == pytest.approx(math.sqrt(2.0 * 1.01e8 / math.pi), rel=1e-8)
+
+
+@pytest.mark.parametrize("count", COUNTS, ids=repr)
+@pytest.mark.parametrize("shift", [-300.0, -2.0, -0.3, 0.0, 1.7, 50.0])
+def test_named_losses_of_a_count_agree_with_the_sum_over_all_counts(count: Any, shift: float) -> None:
+    action = count.mode + shift
+    numbers = np.arange(0, 60_000 if count == COUNTS[-1] else 400)
+    weights = count.pmf(numbers)
+    for name, losses in (("absolute", np.abs(numbers - action)), ("zero-one", numbers != action)):
+        assert count.risk(action, name) == pytest.approx(float(weights @ losses), rel=1e-10)
+
+
+@pytest.mark.parametrize("base", [1.5, 1.9, 1.95])
+def test_risk_of_a_count_under_a_loss_that_grows_nearly_as_fast_as_the_tail_falls(base: float) -> None:
+    """Shape 3, rate 1: p(k) = (k + 1) (k + 2) / 2 / 2^(k + 3), and E b^k = (0.5 / (1 - b / 2))^3; 1.9 gives 1,000."""
+    risk = Gamma(3, 1).predictive().risk(0.0, lambda _, k: base**k)
+    assert risk == pytest.approx((0.5 / (1.0 - 0.5 * base)) ** 3, rel=1e-9)
+
+
+@pytest.mark.parametrize("base", [2.0, 2.1, 3.0, 1e300])
+def test_infinite_risk_of_a_count(base: float) -> None:
+    """b^k p(k) does not fall from b = 2 on. A Poisson count has E b^k = e^(rate (b - 1)) for every b."""
+    count = Gamma(3, 1).predictive()
+    assert count.risk(0.0, lambda _, k: base**k) == math.inf
+    with pytest.raises(NumericalError, match="no action has a finite expected loss"):
+        count.bayes_action(lambda a, k: base**k + a**2)
+    if base < 10.0:
+        assert Poisson(3).risk(0.0, lambda _, k: base**k) == pytest.approx(math.exp(3.0 * (base - 1.0)), rel=1e-10)
+    assert NegativeBinomial(0.7, 0.001).risk(0.0, lambda _, k: math.exp(k)) == math.inf
+
+
+def test_risk_in_the_lower_tail_of_a_count() -> None:
+    """E e^-k = e^(rate (1 / e - 1)): at a rate of 500 it comes from counts near 184, which have the tail 1e-61."""
+    risk = Poisson(500).risk(0.0, lambda _, k: math.exp(-k))
+    assert risk == pytest.approx(math.exp(500.0 * (math.exp(-1.0) - 1.0)), rel=1e-9)
+
+
+def test_a_loss_that_no_float_can_hold_is_infinite() -> None:
+    """E exp(x) = exp(v / 2): e^5000 of N(0, 100^2), and e^50 of N(0, 10^2)."""
+    assert Normal(0, 100**2).risk(0, lambda a, x: math.exp(x - a)) == math.inf
+    assert Normal(0, 10**2).risk(0, lambda a, x: math.exp(x - a)) == pytest.approx(math.exp(50.0), rel=1e-9)
+    assert Normal(0, 1).risk(0, lambda _a, _x: 10**400) == math.inf
+    assert math.isnan(Normal(0, 1).risk(0, lambda _a, x: math.inf if x > 0.0 else -math.inf))
+    assert Normal(0, 1).risk(0, lambda _a, _x: -math.inf) == -math.inf
+    assert Poisson(3).risk(0, lambda _, k: math.exp(1e3 * k)) == math.inf
+    assert MvNormal([0.0], [[1.0]]).risk([0.0], lambda _a, _x: math.exp(1e3)) == math.inf
+    with pytest.raises(NumericalError, match="no action has a finite expected loss"):
+        Normal(0, 100**2).bayes_action(lambda a, x: math.exp(x - a) + a**2)
+
+
+def test_best_action_of_a_vector_that_is_not_found_is_told() -> None:
+    """The loss -|a| has no minimum; the other is infinite everywhere."""
+    posterior = MvNormal([1, 2], [[1, 0.3], [0.3, 2]])
+    with pytest.raises(NumericalError, match="the action of least expected loss was not found"):
+        posterior.bayes_action(lambda a, _: -float(np.abs(a).sum()))
+    with pytest.raises(NumericalError, match="no action has a finite expected loss"):
+        posterior.bayes_action(lambda _a, _x: math.exp(1e3))
 
 
 def test_best_action_may_lie_outside_of_the_distribution() -> None:

@@ -148,9 +148,9 @@ def test_impossible_variances_that_may_be_zero(bad: Any) -> None:
 @pytest.mark.parametrize("mass", [0, 1, -0.1, 1.1, 95, math.nan, "0.9", None])
 @pytest.mark.parametrize("value", [v for v in ONLY_VALUES if not isinstance(v, LabelPredictive)], ids=repr)
 def test_impossible_masses(value: Any, mass: Any) -> None:
-    for name in ("interval", "hdi", "quantile"):
+    for name, parameter in (("interval", "mass"), ("hdi", "mass"), ("quantile", "probability")):
         if hasattr(value, name):
-            with pytest.raises(ParameterError, match="mass must be a number between 0 and 1"):
+            with pytest.raises(ParameterError, match=f"{parameter} must be a number between 0 and 1"):
                 getattr(value, name)(mass)
 
 
