@@ -177,7 +177,7 @@ class TwoLabels(Labels):
             for label in pair.known:
                 table[begin:end, union.index(label)] = predictions.probabilities[begin:end, slots[label]]
             one_known[begin:end] = len(pair.known) < 2
-        # A label without a rival is certain, as far as one knows.
+        # While only one label is known its probability is 1.
         table[one_known[:, None] & ~np.isnan(table)] = 1.0
         certain = np.where(one_known, np.inf, (predictions.log_odds, predictions.latent_mean))
         spread = np.where(one_known, 0.0, predictions.latent_variance)
