@@ -48,7 +48,7 @@ class Frames(NamedTuple):
 
     @classmethod
     def drawn(cls, rows: int) -> Frames:
-        """Normal columns with labels and numbers, and counts with labels; a column or two tell what is to be told."""
+        """Normal columns with labels and numbers, and counts with labels; the targets depend on one or two columns."""
         generator = np.random.default_rng(1)
         names = [f"x{place}" for place in range(COLUMNS)]
         matrix = generator.normal(size=(rows, COLUMNS))

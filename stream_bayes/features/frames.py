@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -134,6 +134,25 @@ class FrameTable(EventTable):
         if self._frame.implementation.is_pandas_like():
             return np.ascontiguousarray(self._frame.to_native().to_numpy(dtype=np.float64, na_value=np.nan))
         return _by_rows([column.to_numpy() for column in self._columns], len(self))
+
+    def numbers(self, place: int) -> FloatArray | None:
+        """The column at this place as floats, NaN where there is no number; None if there is none at all."""
+        array = self.array(place)
+        if array is not None:
+            return array.astype(np.float64)
+        numbers = np.full(len(self), np.nan)
+        for row, value in enumerate(self.values(place)):
+            if isinstance(value, (int, float)):
+                numbers[row] = value
+        return None if np.isnan(numbers).all() else numbers
+
+    def with_columns(self, columns: Mapping[str, FloatArray]) -> Any:
+        """The frame with further columns."""
+        if not columns:
+            return self._frame.to_native()
+        more = nw.from_dict(dict(columns), backend=self._frame.implementation).to_native()
+        both = (self._frame, nw.from_native(self._indexed(more), eager_only=True))
+        return nw.concat(both, how="horizontal").to_native()
 
     def series(self, values: NDArray[Any]) -> Any:
         """A series of the frame's library, with its index where it has one."""

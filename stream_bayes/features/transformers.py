@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, Never
 
+import numpy as np
 from river import base
 
 from stream_bayes.errors import InputError, ParameterError, shown
-from stream_bayes.features.values import FeatureName, Features, plain, require_mapping
+from stream_bayes.features.frames import EventTable, FrameTable
+from stream_bayes.features.values import FeatureName, Features, check_on, plain, require_mapping
+from stream_bayes.typing import FloatArray
 from stream_bayes.validation import finite, truth, whole
 
-# The number of products grows with the power of the degree; lags are kept one by one.
 MAX_DEGREE = 100
 MAX_ORDER = 10_000
+MAX_TERMS = 100_000
+"""The largest number of features, powers and products of an event: for n features C(n + degree, degree) - 1."""
 TARGET = "target"
 
 
-class PolynomialFeatures(base.Transformer):
+class PolynomialFeatures(base.MiniBatchTransformer):
     """Powers of each feature up to a degree, and products of features, for a linear model behind it in a pipeline.
 
     The power of x is called "x^2", a product "x*y" or "x^2*y". Features that are texts pass as they are.
@@ -33,8 +39,9 @@ class PolynomialFeatures(base.Transformer):
 
     Notes
     -----
-    Powers of large numbers differ by many orders of magnitude: scale features to about -1 to 1 first. Which degree
-    fits best is told by `GramRegression.order_evidence` after one pass, with `names` for each degree.
+    Powers of large numbers differ by many orders of magnitude: scale features to about -1 to 1 first. After one pass
+    `GramRegression.order_evidence` finds the degree that fits best, with `names` for each degree. Of n features there
+    are n degree terms, with products C(n + degree, degree) - 1; more than 100,000 are refused.
 
     Examples
     --------
@@ -55,28 +62,45 @@ class PolynomialFeatures(base.Transformer):
         """The features and their powers and products."""
         known = {name: plain(value) for name, value in require_mapping(x).items()}
         numbers = {name: value for name, value in known.items() if isinstance(value, (int, float))}
-        made = dict(known)
-        terms = len(made)
-        for power in range(2, self.degree + 1):
-            for factors in self._terms(list(numbers), power):
-                made[_term_name(factors)] = _product(numbers, factors)
-                terms += 1
-        if len(made) < terms:
-            message = f"a power or a product has the name of a feature; rename one of {shown(list(known))}"
+        terms = self._terms(known, list(numbers))
+        return known | {term: _product(numbers, factors) for term, factors in terms.items()}
+
+    def transform_many(self, X: Any) -> Any:
+        """The same of each row: a data frame of the same library, with the index of `X`.
+
+        A power or a product of a missing value is missing.
+        """
+        table = EventTable.of(X)
+        if not isinstance(table, FrameTable):
+            message = f"transform_many takes a data frame, whose columns have names; got {type(X).__name__}"
             raise InputError(message)
-        return made
+        columns = {name: table.numbers(place) for place, name in enumerate(table.names)}
+        numbers = {name: column for name, column in columns.items() if column is not None}
+        terms = self._terms(table.names, list(numbers))
+        return table.with_columns({term: _products(numbers, factors) for term, factors in terms.items()})
 
     def names(self, feature: FeatureName, degree: int) -> list[FeatureName]:
         """The names of the powers of one feature up to a degree."""
-        return [feature, *(_term_name({feature: power}) for power in range(2, degree + 1))][:degree]
+        return [feature, *(_term_name((feature,) * power) for power in range(2, degree + 1))][:degree]
 
-    def _terms(self, names: list[FeatureName], power: int) -> list[dict[FeatureName, int]]:
-        """The powers of the factors of each term whose powers add up to that."""
-        if not self.interactions:
-            return [{name: power} for name in names]
+    def _terms(self, known: Collection[FeatureName], numbers: list[FeatureName]) -> dict[str, Sequence[FeatureName]]:
+        """The names of the powers and products of these numbers, and the factors of each."""
+        width = len(numbers)
+        count = math.comb(width + self.degree, self.degree) - 1 if self.interactions else width * self.degree
+        if count > MAX_TERMS:
+            message = f"{width} features of degree {self.degree} make {count:,} terms; at most {MAX_TERMS:,}"
+            raise InputError(message)
         # In the order of their texts: the name of a product must not depend on the order of an event's features.
-        ordered = sorted(names, key=str)
-        return [dict(Counter(factors)) for factors in combinations_with_replacement(ordered, power)]
+        ordered = sorted(numbers, key=str) if self.interactions else numbers
+        terms: dict[str, Sequence[FeatureName]] = {}
+        for power in range(2, self.degree + 1):
+            products = combinations_with_replacement(ordered, power)
+            for factors in products if self.interactions else ((name,) * power for name in ordered):
+                terms[_term_name(factors)] = factors
+        if len(terms) < count - width or not terms.keys().isdisjoint(known):
+            message = f"a power or a product has the name of a feature; rename one of {shown(list(known))}"
+            raise InputError(message)
+        return terms
 
 
 # river's pipelines take only subclasses of Transformer for steps before the last one.
@@ -92,12 +116,15 @@ class LagFeatures(base.SupervisedTransformer, base.Transformer):
     order
         How many lags there are.
     on
-        The feature whose past values they are; None for the target. Events without it are passed over.
+        The feature whose past values they are; None for the target. An event without it adds no lag.
 
     Notes
     -----
-    Which order fits best is told by `GramRegression.order_evidence` after one pass, with `names` for each order. Let
-    the model learn once `is_filled`: then all orders are compared on the same events.
+    After one pass `GramRegression.order_evidence` finds the order that fits best, with `names` for each order. Let the
+    model learn once `is_filled`: then all orders are compared on the same events.
+
+    It takes one event at a time: the lags of a row are those of the rows before it in the same mini-batch, and river's
+    pipelines transform a mini-batch before they learn it.
 
     Examples
     --------
@@ -113,7 +140,7 @@ class LagFeatures(base.SupervisedTransformer, base.Transformer):
         if not 1 <= self.order <= MAX_ORDER:
             message = f"order must be between 1 and {MAX_ORDER}; got {shown(order)}"
             raise ParameterError(message)
-        self.on = on
+        self.on = check_on(on)
         self._past: deque[float] = deque(maxlen=self.order)
         self._names = self.names(self.order)
 
@@ -134,6 +161,11 @@ class LagFeatures(base.SupervisedTransformer, base.Transformer):
         elif self.on in require_mapping(x):
             self._past.appendleft(finite(f"feature {shown(self.on)}", plain(x[self.on]), InputError))
 
+    def transform_many(self, X: Any) -> Never:
+        """Refuse a mini-batch: the lags of its rows are not known before it is learned."""
+        message = "LagFeatures takes one event at a time, by learn_one and predict_one; got a mini-batch"
+        raise InputError(message)
+
     def transform_one(self, x: Features) -> dict[FeatureName, Any]:
         """The features, and the lags that are known."""
         made = dict(require_mapping(x))
@@ -144,13 +176,29 @@ class LagFeatures(base.SupervisedTransformer, base.Transformer):
         return made
 
 
-def _term_name(factors: dict[FeatureName, int]) -> str:
-    return "*".join(f"{name}^{power}" if power > 1 else f"{name}" for name, power in factors.items())
+def _term_name(factors: Sequence[FeatureName]) -> str:
+    return "*".join(f"{name}^{power}" if power > 1 else f"{name}" for name, power in Counter(factors).items())
 
 
-def _product(numbers: dict[FeatureName, float], factors: dict[FeatureName, int]) -> float:
+def _product(numbers: Mapping[FeatureName, float], factors: Sequence[FeatureName]) -> float:
+    """The product of the factors from the left, as `_products` multiplies them: a frame has the bits of its rows."""
     try:
-        return math.prod(float(numbers[name]) ** power for name, power in factors.items())
+        product = math.prod([float(numbers[name]) for name in factors])
     except OverflowError:
-        message = f"{_term_name(factors)} is too large a number: scale the features first"
-        raise InputError(message) from None
+        product = math.inf
+    if math.isinf(product):
+        _refuse_size(factors)
+    return product
+
+
+def _products(numbers: Mapping[FeatureName, FloatArray], factors: Sequence[FeatureName]) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        products: FloatArray = reduce(np.multiply, [numbers[name] for name in factors])
+    if np.isinf(products).any():
+        _refuse_size(factors)
+    return products
+
+
+def _refuse_size(factors: Sequence[FeatureName]) -> Never:
+    message = f"{_term_name(factors)} is too large a number: scale the features first"
+    raise InputError(message)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_bayes.errors import InputError, shown
+from stream_bayes.errors import InputError, ParameterError, shown
 from stream_bayes.typing import FloatArray, IntArray
 
 __all__ = [
@@ -92,6 +92,15 @@ def check_name(name: FeatureName, depth: int = 0) -> FeatureName:
         "of them"
     )
     raise InputError(message)
+
+
+def check_on(on: Any) -> FeatureName:
+    """The feature given to a constructor, or None."""
+    try:
+        return check_name(on)
+    except InputError as problem:
+        message = f"on must be the name of a feature, or None: {problem}"
+        raise ParameterError(message) from problem
 
 
 def numeric_row(x: Features) -> Row:

@@ -16,7 +16,7 @@ from stream_bayes.features.values import (
     Features,
     IntArray,
     category_row,
-    check_name,
+    check_on,
     require_mapping,
 )
 from stream_bayes.features.vocabulary import pack_json, refuse_change, unpack_json
@@ -324,12 +324,3 @@ def keys_of(batch: Batch, feature: FeatureName) -> list[Key]:
     for place in np.flatnonzero(wanted[batch.columns]) if len(cells) else ():
         keys[rows[place]] = tuple(cells[batch.columns[place]][1:])
     return keys
-
-
-def check_on(on: Any) -> FeatureName:
-    """The feature given to a constructor, or None."""
-    try:
-        return check_name(on)
-    except InputError as problem:
-        message = f"on must be the name of a feature, or None: {problem}"
-        raise ParameterError(message) from problem

@@ -32,7 +32,11 @@ class Prepared(NamedTuple, Generic[Answer]):
 
 
 class Classifier(Learner, base.MiniBatchClassifier):
-    """A learner that predicts labels."""
+    """A learner that predicts labels.
+
+    The events of a batch are called `X` in the calls that river has (`learn_many`, `predict_many`,
+    `predict_proba_many`), so that its pipelines can name them, and `events` in all others.
+    """
 
     @abstractmethod
     def predict_proba_one(self, x: Features, **_: Any) -> dict[Label, float]:

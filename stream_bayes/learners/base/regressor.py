@@ -20,7 +20,11 @@ from stream_bayes.validation import finite
 
 
 class Regressor(Learner, base.MiniBatchRegressor):
-    """A learner that predicts numbers."""
+    """A learner that predicts numbers.
+
+    The events of a batch are called `X` in the calls that river has (`learn_many`, `predict_many`), so that its
+    pipelines can name them, and `events` in all others.
+    """
 
     @overload
     def predict_one(self, x: Features, with_dist: Literal[False] = False) -> float: ...

@@ -204,7 +204,7 @@ class TwoLabels(Labels):
             for label in pair.known:
                 table[begin:end, union.index(label)] = predictions.probabilities[begin:end, slots[label]]
             known[begin:end] = len(pair.known)
-        # A label without a rival is certain, as far as one knows.
+        # While only one label is known its probability is 1.
         certain = np.where(known == 1, np.inf, 0.0)
         table[(known == 1)[:, None] & ~np.isnan(table)] = 1.0
         log_odds = np.where(known == 2, predictions.log_odds, certain)

@@ -7,6 +7,8 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from river import checks as river_checks
 from river import compose, evaluate, metrics, preprocessing
@@ -15,6 +17,8 @@ from statsmodels.tsa.ar_model import AutoReg
 
 from stream_bayes import BayesianLinearRegression, GramRegression, LagFeatures, PolynomialFeatures
 from stream_bayes.errors import InputError, ParameterError
+from stream_bayes.features import EventTable
+from stream_bayes.testing import frozen
 from stream_bayes.typing import FloatArray
 
 
@@ -53,6 +57,92 @@ def test_what_has_no_powers_is_refused() -> None:
     for degree in (0, 101, 1.5):
         with pytest.raises(ParameterError, match="degree must be"):
             PolynomialFeatures(degree)  # type: ignore[arg-type]
+
+
+def test_too_many_terms_are_refused() -> None:
+    """C(n + degree, degree) - 1 with products: C(17 + 6, 6) - 1 = 100,946 is too many, C(16 + 6, 6) - 1 = 74,612 not.
+
+    Six features of degree 100 have C(106, 6) - 1 = 1,705,904,745; without products 1,001 have 1,001 x 100.
+    """
+    many: dict[str, Any] = {f"x{place}": 1.0 for place in range(17)}
+    with pytest.raises(InputError, match="17 features of degree 6 make 100,946 terms; at most 100,000"):
+        PolynomialFeatures(6, interactions=True).transform_one(many)
+    with pytest.raises(InputError, match=r"1,705,904,745 terms"):
+        PolynomialFeatures(100, interactions=True).transform_many(pd.DataFrame([dict.fromkeys("abcdef", 1.0)]))
+    with pytest.raises(InputError, match="1001 features of degree 100 make 100,100 terms"):
+        PolynomialFeatures(100).transform_one({str(place): 1.0 for place in range(1001)})
+    many["x16"] = "a text"
+    assert len(PolynomialFeatures(6, interactions=True).transform_one(many)) == 74_612 + 1
+
+
+@pytest.mark.parametrize("powers", [PolynomialFeatures(4), PolynomialFeatures(3, interactions=True)])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_is_transformed_as_its_rows(powers: PolynomialFeatures, make: Any) -> None:
+    """Bit for bit; texts pass, and what is missing has no powers."""
+    generator = np.random.default_rng(6)
+    frame = make(
+        {
+            "x": generator.normal(size=40),
+            "n": generator.integers(-5, 5, size=40),
+            "open": generator.random(size=40) < 0.5,
+            "gaps": [None if row % 3 == 0 else float(row) for row in range(40)],
+            "town": [None if row % 4 == 0 else "bern" for row in range(40)],
+        }
+    )
+    found = powers.transform_many(frame)
+    assert isinstance(found, make)
+    learned = BayesianLinearRegression(0.3, 2.0)
+    learned.learn_many(found, range(40))
+    expected = BayesianLinearRegression(0.3, 2.0)
+    for row, x in enumerate(EventTable.of(frame).events()):
+        expected.learn_one(powers.transform_one(x), row)
+    assert frozen(learned) == frozen(expected)
+
+
+def test_a_frame_keeps_its_index_and_its_columns() -> None:
+    frame = pd.DataFrame({7: [1, 2], "x": [0.5, np.nan]}, index=["a", "a"])
+    found = PolynomialFeatures(2).transform_many(frame)
+    assert found.columns.tolist() == [7, "x", "7^2", "x^2"]
+    assert found.index.equals(frame.index)
+    assert found["7^2"].tolist() == [1.0, 4.0]
+    assert frame.columns.tolist() == [7, "x"]
+    assert PolynomialFeatures(1).transform_many(frame).equals(frame)
+    mixed = pd.DataFrame({"m": [2, "two", None]}, dtype=object)
+    assert PolynomialFeatures(2).transform_many(mixed)["m^2"].tolist()[0] == 4.0
+
+
+def test_a_frame_that_has_no_powers_is_refused() -> None:
+    with pytest.raises(InputError, match="too large a number"):
+        PolynomialFeatures(2).transform_many(pd.DataFrame({"x": [1.0, 1e200]}))
+    with pytest.raises(InputError, match="has the name of a feature"):
+        PolynomialFeatures(2).transform_many(pd.DataFrame({"x": [1.0], "x^2": [1.0]}))
+    with pytest.raises(InputError, match="takes a data frame"):
+        PolynomialFeatures(2).transform_many(np.ones((2, 2)))
+
+
+def test_a_polynomial_pipeline_learns_frames() -> None:
+    generator = np.random.default_rng(7)
+    frame = pd.DataFrame({"x": generator.uniform(-1, 1, 200)})
+    targets = 1 - 2 * frame["x"] + 3 * frame["x"] ** 3
+    together = PolynomialFeatures(3) | BayesianLinearRegression(1e-6, 1e-4)
+    together.learn_many(frame, targets)
+    alone = PolynomialFeatures(3) | BayesianLinearRegression(1e-6, 1e-4)
+    for x, target in zip(frame["x"].tolist(), targets.tolist(), strict=True):
+        alone.learn_one({"x": x}, target)
+    assert together.predict_many(frame).tolist() == [alone.predict_one({"x": x}) for x in frame["x"].tolist()]
+
+
+def test_lags_of_a_mini_batch_are_refused() -> None:
+    """Its pipeline transforms all rows before it learns the first: each would have the lags of the batch before."""
+    model = LagFeatures(2) | BayesianLinearRegression()
+    with pytest.raises(InputError, match="one event at a time"):
+        model.learn_many(pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("on", [["x"], {}, object(), ()])
+def test_lags_of_what_is_no_feature(on: Any) -> None:
+    with pytest.raises(ParameterError, match="on must be the name of a feature"):
+        LagFeatures(on=on)
 
 
 def test_lags_of_the_target() -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from river import evaluate, metrics
 
-from stream_bayes import BayesianLogisticRegression, LogisticRegression
+from stream_bayes import BayesianLogisticRegression, Beta, LogisticRegression
 from stream_bayes.errors import InputError
 from stream_bayes.learners.base.two_labels import LabelPair, TwoLabels
+from stream_bayes.posteriors import LabelPredictive
 from stream_bayes.testing import frozen, taught
 
 KINDS: list[Any] = [
@@ -93,7 +94,14 @@ def test_the_labels_before_and_after_the_first(learner: Any) -> None:
     alone = taught(learner, [({"a": 1.0}, "spam")])
     assert alone.predict_proba_one({"a": 1.0}) == {"spam": 1.0}
     assert alone.predict_one({"a": -5.0}) == "spam"
-    assert alone.predictive_one({"a": 1.0}).epistemic_variance >= 0.0
+    # p (1 - p) = 0, and nothing is known of a second label.
+    predictive = alone.predictive_one({"a": 1.0})
+    assert predictive == LabelPredictive({"spam": 1.0}, Beta(1.0, 1.0))
+    assert (predictive.variance, predictive.epistemic_variance) == (0.0, 0.0)
+    assert alone.predictive_many([{"a": 1.0}])[0] == predictive
+    alone.learn_one({"a": -1.0}, "ham")
+    has_posterior = isinstance(learner, BayesianLogisticRegression)
+    assert (alone.predictive_one({"a": 1.0}).epistemic_variance > 0.0) == has_posterior
     first = taught(learner, [({"a": 1.0}, True)])
     assert list(first.predict_proba_one({})) == [False, True]
     assert first.labels == (False, True)
