@@ -25,7 +25,7 @@ def search_subsets(
 
     Depth first, with columns in order: each subset takes one column out of what its parent left, and no rounding is
     handed on but to its own descendants. Most subsets end at the last columns, where little is left to do: all 2^d
-    take 6 r 2^d steps for r coordinates. Subsets of dependent columns are passed over. Sizes that none has keep
+    take 6 r 2^d steps for r coordinates. Subsets of dependent columns are left out. Sizes that none has keep
     infinity.
     """
     width = len(rows)

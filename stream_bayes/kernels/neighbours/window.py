@@ -129,7 +129,7 @@ def find_nearest(most: int, ring: IntArray, distances: FloatArray, slots: IntArr
     A heap holds the nearest so far, so that a window in any order costs O(window log most). It holds ages in the place
     of slots: the newest event has age 0.
     """
-    filled = ring[1]
+    filled = int(ring[1])
     room = len(distances)
     found = min(filled, most)
     slot = ring[0]

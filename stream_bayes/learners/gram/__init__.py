@@ -11,7 +11,6 @@ penalties    weights under a penalty
 descent      LASSO by coordinate descent
 powers       lp penalties by coordinate descent and Newton steps
 selection    stepwise, filter and exhaustive selection of features
-likelihood   the profile likelihood of one weight
 cross_validation   cross_validate: strengths by events held out, from the sums of folds
 evidence     marginal likelihood and its maximum
 results      value objects of the answers

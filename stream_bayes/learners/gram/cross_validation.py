@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from stream_bayes.errors import EvidenceError, ParameterError, shown
-from stream_bayes.learners.gram.penalties import Penalty, strengths_for
 from stream_bayes.learners.gram.regression import GramRegression
-from stream_bayes.learners.gram.results import CrossValidation, Path
-from stream_bayes.typing import FloatArray
+from stream_bayes.learners.gram.results import CrossValidation
 
 
 def cross_validate(
@@ -52,29 +50,17 @@ def cross_validate(
     ([3.543, 0.117, 0.026], 0.0)
     """
     learners = _checked(folds)
-    whole = _merged(learners)
-    design = whole._taught()
-    sizes = strengths_for(design, Penalty.on(design, penalty, share, standardise=standardise, power=power), strengths)
-    counts = np.array([fold._taught().count for fold in learners])
+    sizes = _merged(learners).strengths(penalty, strengths, share, standardise, power)
+    counts = np.array([fold.count for fold in learners])
     errors = np.empty((len(sizes), len(learners)))
     for place, fold in enumerate(learners):
         rest = _merged([other for other in learners if other is not fold])
         path = rest.path(penalty, sizes.tolist(), share, standardise, power)
-        errors[:, place] = held_out(fold, path) / counts[place]
+        errors[:, place] = fold.squared_errors(path) / counts[place]
     shares = counts / counts.sum()
     means = errors @ shares
     spread = np.sqrt((errors - means[:, None]) ** 2 @ shares / (len(learners) - 1))
     return CrossValidation(sizes, means, spread, errors)
-
-
-def held_out(fold: GramRegression, path: Path) -> FloatArray:
-    """The sum of squared errors of the events of a fold, for every strength of a path."""
-    design = fold._taught()
-    places = {name: place for place, name in enumerate(path.names)}
-    known = [places.get(name, -1) for name in fold._names(design.columns)]
-    padded = np.pad(path.weights, ((0, 0), (0, 1)))
-    rows = zip(padded[:, known], path.intercepts.tolist(), strict=True)
-    return np.array([design.squares_around(weights, level) for weights, level in rows])
 
 
 def _checked(folds: Sequence[GramRegression]) -> list[GramRegression]:
@@ -82,7 +68,7 @@ def _checked(folds: Sequence[GramRegression]) -> list[GramRegression]:
     if len(learners) < 2 or not all(isinstance(fold, GramRegression) for fold in learners):
         message = f"folds are two or more GramRegression learners, one for each fold; got {shown(folds)}"
         raise ParameterError(message)
-    empty = [place for place, fold in enumerate(learners) if fold._evidence_weight() == 0.0]
+    empty = [place for place, fold in enumerate(learners) if fold.count == 0.0]
     if empty:
         message = f"fold {empty[0]} has learned nothing"
         raise EvidenceError(message)

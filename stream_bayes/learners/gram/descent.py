@@ -23,7 +23,7 @@ LEVEL = 1e-12
 def minimise(
     columns: FloatArray, target: FloatArray, lasso: FloatArray, ridge: FloatArray, weights: FloatArray
 ) -> FloatArray:
-    """The w of least |target - columns'w|^2 / 2 + sum lasso |w| + sum ridge w^2 / 2, from the weights given.
+    """The weights w that minimise |target - columns'w|^2 / 2 + sum lasso |w| + sum ridge w^2 / 2, from those given.
 
     Coordinate descent finds which weights are not 0 but creeps where columns are nearly dependent; Newton's steps find
     the minimum of the rest but do not know which they are. In turns they need few of either, and as each minimum on a

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stream_bayes.errors import NumericalError
 from stream_bayes.features.values import IntArray
 from stream_bayes.learners.gram.factor import (
     SMALLEST_LENGTH,
@@ -20,6 +21,9 @@ from stream_bayes.learners.gram.factor import (
 from stream_bayes.learners.gram.moments import GramMoments, symmetric
 from stream_bayes.learners.gram.spectrum import Spectrum, spectrum
 from stream_bayes.typing import FloatArray
+
+# Columns of unit length that depend on others have singular values of rounding; others have 1e-6 or more.
+FLAT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +115,22 @@ class Design:
         """The residual sum of squares."""
         missing = self.factor.target - weights @ self.factor.columns
         return max(float(missing @ missing) + self.factor.residual, 0.0)
+
+    def profile_squares(self, place: int, values: FloatArray) -> FloatArray:
+        """The least sum of squares for each value of one weight: |r - value e|^2, what other columns leave of both.
+
+        A weight that other columns can stand in for has none.
+        """
+        columns = self.factor.columns / self.factor.lengths[:, None]
+        others = np.delete(columns, place, axis=0)
+        left, singular, _ = np.linalg.svd(others.T, full_matrices=False)
+        axes = left[:, singular > FLAT * singular.max(initial=0.0)]
+        own = columns[place] - axes @ (axes.T @ columns[place])
+        own -= axes @ (axes.T @ own)
+        if own @ own <= self.limits[place]:
+            message = "other features can stand in for this one: no value of its weight is likelier than another"
+            raise NumericalError(message)
+        rest = self.factor.target - axes @ (axes.T @ self.factor.target)
+        scaled = values * self.factor.lengths[place]
+        squares: FloatArray = ((rest - scaled[:, None] * own) ** 2).sum(axis=1) + self.factor.residual
+        return np.maximum(squares, 0.0)

@@ -56,7 +56,7 @@ def maximum(spectrum: Spectrum, count: float, *, intercept: bool) -> EvidenceMax
 
 
 def maximum_or_none(spectrum: Spectrum, count: float, *, intercept: bool) -> EvidenceMaximum:
-    """The maximum, or the evidence of noise alone where it grows on and on towards weights of 0."""
+    """The maximum, or the evidence of noise alone where it rises without a bound towards weights of 0."""
     try:
         return maximum(spectrum, count, intercept=intercept)
     except EvidenceError:
@@ -103,7 +103,7 @@ def _check(spectrum: Spectrum, count: float, points: tuple[float, float, float],
         noiseless = exact or low > peak
     if noiseless or not peak >= high:
         side = "the targets have no noise" if noiseless else "no weight is different from 0"
-        message = f"the evidence has no maximum: it grows on and on, as if {side}"
+        message = f"the evidence has no maximum: it rises without a bound, as if {side}"
         raise EvidenceError(message)
 
 

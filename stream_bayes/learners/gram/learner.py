@@ -62,8 +62,13 @@ class GramLearner(ColumnRegressor, Additive):
         self._design_now: Design | None = None
         self._posterior_now: RidgePosterior | None = None
 
+    @property
+    def count(self) -> float:
+        """The sum of the weights of the events learned."""
+        return float(self._moments.events[0])
+
     def _evidence_summary(self) -> dict[str, Any]:
-        return {"events": float(self._moments.events[0]), **super()._evidence_summary()}
+        return {"events": self.count, **super()._evidence_summary()}
 
     def unlearn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
         """Take one event back; refused when it cannot have been learned."""
@@ -163,7 +168,7 @@ class GramLearner(ColumnRegressor, Additive):
         self._moments = with_room(self._moments, len(self._vocabulary))
 
     def _evidence_weight(self) -> float:
-        return float(self._moments.events[0])
+        return self.count
 
     def _absorb(self, other: Self) -> None:
         with self._all_or_nothing():

@@ -14,7 +14,6 @@ from stream_bayes.learners.base.weight_names import INTERCEPT, by_text
 from stream_bayes.learners.gram.design import Design
 from stream_bayes.learners.gram.evidence import log_evidence, maximum, maximum_or_none
 from stream_bayes.learners.gram.learner import GramLearner
-from stream_bayes.learners.gram.likelihood import profile_squares
 from stream_bayes.learners.gram.moments import restricted
 from stream_bayes.learners.gram.penalties import Penalty, strengths_for, weights_of
 from stream_bayes.learners.gram.results import (
@@ -150,6 +149,28 @@ class GramRegression(GramLearner):
         squares = np.array([design.squares(row) for row in weights])
         return Path(self._names(design.columns), sizes, weights, levels, degrees, squares)
 
+    def strengths(
+        self,
+        penalty: str = "ridge",
+        strengths: Sequence[float] | int | None = None,
+        share: float = 0.5,
+        standardise: bool = False,
+        power: float = 1.5,
+    ) -> FloatArray:
+        """The strengths of `path` with these arguments, the largest first."""
+        design = self._taught()
+        under = Penalty.on(design, penalty, share, standardise=standardise, power=power)
+        return strengths_for(design, under, strengths)
+
+    def squared_errors(self, path: Path) -> FloatArray:
+        """The sum of squared errors of the events learned here, for every strength of another learner's path."""
+        design = self._taught()
+        places = {name: place for place, name in enumerate(path.names)}
+        known = [places.get(name, -1) for name in self._names(design.columns)]
+        padded = np.pad(path.weights, ((0, 0), (0, 1)))
+        rows = zip(padded[:, known], path.intercepts.tolist(), strict=True)
+        return np.array([design.squares_around(weights, level) for weights, level in rows])
+
     def degrees_of_freedom(self, strength: float | None = None, standardise: bool = False) -> float:
         """Sum of s^2 / (s^2 + strength) over the singular values of X: how many weights a ridge fit is worth."""
         design = self._taught()
@@ -175,8 +196,9 @@ class GramRegression(GramLearner):
     def maximise_evidence(self) -> EvidenceMaximum:
         """The prior precision and the noise variance under which `log_evidence` is largest.
 
-        EvidenceError says that it grows on and on, towards no noise or towards weights of 0. With an intercept and
-        n - 1 features or more it always does towards no noise; then its highest peak is the answer, if there is one.
+        EvidenceError says that it rises without a bound, towards no noise or towards weights of 0. With an intercept
+        and n - 1 features or more it always does towards no noise; then its highest peak is the answer, if there is
+        one.
         """
         design = self._taught()
         return maximum(design.spectrum, design.count, intercept=self.intercept)
@@ -275,7 +297,7 @@ class GramRegression(GramLearner):
         if name not in names:
             message = f"no event had a feature {shown(name)}"
             raise ParameterError(message)
-        squares = profile_squares(design, names.index(name), np.array(each(finite, "value", values)))
+        squares = design.profile_squares(names.index(name), np.array(each(finite, "value", values)))
         return np.array([gaussian_log_likelihood(design.count, left, noise_variance) for left in squares.tolist()])
 
     def bias_variance(

@@ -78,8 +78,9 @@ class Fit:
 
     def standard_errors(self, noise_variance: float | None = None) -> dict[FeatureName, float]:
         """The standard error of each weight: the root of its variance in `covariance`."""
-        errors = np.sqrt(self.covariance(noise_variance).diagonal())[-len(self.weights) or len(self.weights) + 1 :]
-        return dict(zip(self.weights, errors.tolist(), strict=True))
+        errors = np.sqrt(self.covariance(noise_variance).diagonal())
+        has_intercept = self._sampling().means is not None
+        return dict(zip(self.weights, errors[int(has_intercept) :].tolist(), strict=True))
 
     def intercept_standard_error(self, noise_variance: float | None = None) -> float:
         """The standard error of the intercept, 0 where there is none."""

@@ -73,6 +73,24 @@ def test_lasso_and_elastic_net_are_those_of_predicting_every_event() -> None:
     assert net.standard_errors == pytest.approx(expected.std(axis=1, ddof=1) / 2, rel=1e-8)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+def test_squared_errors_of_a_path_are_those_of_its_predictions(intercept: bool) -> None:
+    """The events learned had feature 9 and not 1; the path is of another learner, which had it the other way round."""
+    features, targets = sample(20)
+    own = taught(GramRegression(0.3, intercept=intercept), features, targets)
+    events = [{0: row[0], 9: row[1]} for row in features.tolist()]
+    held_out = GramRegression(2.0, intercept=intercept)
+    held_out.learn_many(events, targets.tolist())
+    path = own.path("ridge", [5.0, 0.5])
+    expected = []
+    for strength in (5.0, 0.5):
+        fit = own.solve("ridge", strength)
+        expected.append(sum((y - fit.predict(x)) ** 2 for x, y in zip(events, targets.tolist(), strict=True)))
+    assert held_out.squared_errors(path) == pytest.approx(expected, rel=1e-9)
+    assert held_out.count == 20.0
+    assert own.strengths("lasso", 7).tolist() == own.path("lasso", 7).strengths.tolist()
+
+
 def test_features_that_only_some_folds_have_are_zero_in_the_others() -> None:
     """Names come in another order in each fold."""
     features, targets = sample(30)
