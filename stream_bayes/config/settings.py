@@ -73,7 +73,7 @@ class LearnerSettings(Section):
     name: Name = "SpamFilter"
     """The name of the class."""
     parameters: dict[str, Any] = Field(default_factory=dict)
-    """The arguments by name, such as `{prior_precision = 2.0}`."""
+    """The arguments by name, such as `{prior_precision = 2.0}`; `prior = "none"` is `prior=None`."""
 
 
 class SqliteSettings(Section):

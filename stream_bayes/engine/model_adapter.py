@@ -302,6 +302,9 @@ def open_learner(settings: LearnerSettings) -> Learner:
     """The learner that the settings name; lists become tuples, as constructors want them."""
     kind = learner_kind(settings)
     parameters = {name: _as_parameter(value) for name, value in settings.parameters.items()}
+    # TOML has no word for None, which is maximum likelihood.
+    if parameters.get("prior") == "none":
+        parameters["prior"] = None
     try:
         return kind(**parameters)
     except (TypeError, StreamBayesError) as problem:

@@ -74,7 +74,7 @@ class GaussianDiscriminant(GenerativeClassifier):
         None: maximum likelihood, and the plug-in predictive. A class without a value of a feature then makes every
         value of it impossible; where an event is impossible in all classes, their probabilities are all the same.
     class_prior_count
-        Pseudo-count of each class; 0 gives class frequencies.
+        Pseudo-count of each class, also without a prior; 0 gives class frequencies: maximum likelihood.
     classes
         Labels known beforehand; others join when they are first learned.
     predictive

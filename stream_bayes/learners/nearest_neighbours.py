@@ -130,10 +130,7 @@ class NearestNeighbours(ColumnClassifier):
         return int(self._rules.neighbours[self._window.evidence.argmax()])
 
     def log_evidence(self) -> dict[int, float]:
-        """By number of neighbours: the sum of log p(label) over the events, each predicted before it was learned.
-
-        It is only summed where there are several numbers to choose from.
-        """
+        """By number of neighbours: the sum of log p(label) over the events, each predicted before it was learned."""
         return dict(zip(self._rules.neighbours.tolist(), self._window.evidence.tolist(), strict=True))
 
     def neighbours_one(self, x: Features) -> list[Neighbour]:

@@ -211,7 +211,12 @@ class Dirichlet(VectorPosterior[tuple[float, ...]], _DirichletFields):
 
     @property
     def mode(self) -> tuple[float, ...]:
-        """The most probable probabilities; refused where a count is below 1 or all are 1."""
+        """The most probable probabilities; refused where a count is below 1 or all are 1.
+
+        Of two outcomes it is that of the Beta distribution: where one count alone is below 1, that outcome has 0.
+        """
+        if len(self.concentration) == 2 and min(self.concentration) < 1.0 <= max(self.concentration):
+            return tuple(float(count >= 1.0) for count in self.concentration)
         excess = [count - 1.0 for count in self.concentration]
         total = math.fsum(excess)
         if min(excess) < 0.0 or total == 0.0:

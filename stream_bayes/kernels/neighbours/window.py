@@ -263,19 +263,17 @@ def new_buffers(rules: Votes, window: Window, size: Size) -> Nearest:
 def fold_neighbours(rows: Rows, score: bool, rules: Votes, window: Window, size: Size, joint: Joint) -> None:
     """Score each row by the nearest events, then remember it where its label is known."""
     buffers = new_buffers(rules, window, size)
-    chooses = len(rules.neighbours) > 1
     for row in range(len(rows.labels)):
         begin = rows.row_starts[row]
         end = rows.row_starts[row + 1]
         label = rows.labels[row]
         beyond = spread_row(rows.columns[begin:end], rows.values[begin:end], rules.metric, buffers.x)
-        if score or (chooses and label >= 0):
+        if score or label >= 0:
             count_votes(rules, window, buffers, beyond)
         if score:
             score_row(row, rules, window.seen, buffers.votes[best_choice(window.evidence)], joint)
         if label >= 0:
-            if chooses:
-                add_evidence(label, rows.weights[row], rules, window.seen, buffers.votes, window.evidence)
+            add_evidence(label, rows.weights[row], rules, window.seen, buffers.votes, window.evidence)
             remember(label, rows.weights[row], buffers.x, window)
 
 
@@ -316,9 +314,8 @@ def learn_event(
             return False
     buffers = new_buffers(rules, window, size)
     beyond = spread_row(columns, values, rules.metric, buffers.x)
-    if len(rules.neighbours) > 1:
-        count_votes(rules, window, buffers, beyond)
-        add_evidence(label, weight, rules, window.seen, buffers.votes, window.evidence)
+    count_votes(rules, window, buffers, beyond)
+    add_evidence(label, weight, rules, window.seen, buffers.votes, window.evidence)
     remember(label, weight, buffers.x, window)
     return True
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from operator import index
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 SMALLEST_ROOM = 64
+
+Predictions = TypeVar("Predictions")
 
 
 def padded(array: NDArray[Any], shape: tuple[int, ...], fill: int = 0) -> NDArray[Any]:
@@ -38,3 +41,16 @@ def row_at(row: int, count: int) -> int:
         message = f"there are {count} rows, and none has the index {place}"
         raise IndexError(message)
     return place % count
+
+
+def is_selection(rows: Any) -> TypeGuard[slice | list[int] | NDArray[Any]]:
+    """Whether an index stands for several rows: a slice, or a list or an array of indices or of booleans."""
+    return isinstance(rows, slice) or np.ndim(rows) == 1
+
+
+def select_rows(predictions: Predictions, count: int, rows: slice | list[int] | NDArray[Any]) -> Predictions:
+    """A dataclass whose arrays have `count` rows each, with some of them."""
+    places = np.arange(count)[rows]
+    values = {entry.name: getattr(predictions, entry.name) for entry in fields(predictions)}  # type: ignore[arg-type]
+    kept = {name: array[places] for name, array in values.items() if isinstance(array, np.ndarray) and len(array)}
+    return replace(predictions, **kept)  # type: ignore[type-var]

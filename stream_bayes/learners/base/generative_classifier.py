@@ -24,6 +24,7 @@ EstimateKind = Literal["ml", "map", "mean"]
 """An estimate of a parameter: maximum likelihood, or the mode (maximum a posteriori) or the mean of its posterior."""
 
 _ESTIMATES = ("ml", "map", "mean")
+EQUAL_CLASSES = 2.0**300
 
 
 class SampledEvent(NamedTuple):
@@ -50,15 +51,13 @@ class GenerativeClassifier(AdditiveClassifier):
         rows = self._rows(batch, self._find(batch), labels, np.zeros(1))
         shape = (1, len(self._labels))
         joint = Joint(np.empty(shape), np.empty(shape), np.empty(shape), np.empty(1, dtype=np.int64))
-        # One pseudo-count for each class leaves no label without a prior probability, which is then taken off again.
-        self._fold_events(batch, rows, joint, 1.0, score=True)
-        weights = self.class_counts()
-        mass = sum(weights.values()) + len(weights)
+        # Before these pseudo-counts the events vanish: each class has the same prior, which is then taken off again, so
+        # that equal likelihoods are equal to the last bit.
+        self._fold_events(batch, rows, joint, EQUAL_CLASSES, score=True)
+        labels_known = list(self.class_posterior())
+        prior = math.log(EQUAL_CLASSES) - math.log(EQUAL_CLASSES * len(labels_known)) if labels_known else 0.0
         common = self._log_base(rows)
-        log = {
-            label: float(joint.log[0, self._labels.code(label)]) - math.log((weight + 1.0) / mass) + common
-            for label, weight in weights.items()
-        }
+        log = {label: float(joint.log[0, self._labels.code(label)]) - prior + common for label in labels_known}
         if any(math.isnan(value) for value in log.values()):
             message = "the event has no likelihood: the arithmetic left the finite numbers"
             raise NumericalError(message)

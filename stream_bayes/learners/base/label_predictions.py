@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from stream_bayes.errors import NumericalError
 from stream_bayes.kernels.common.class_scores import to_probabilities
 from stream_bayes.kernels.common.csr import Joint
 from stream_bayes.kernels.common.label_variance import split_variances
-from stream_bayes.learners.base.arrays import row_at
+from stream_bayes.learners.base.arrays import is_selection, row_at, select_rows
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Beta, LabelPredictive, LogitNormal
@@ -29,7 +29,7 @@ CLUELESS = 1e8
 
 
 @dataclass(frozen=True, eq=False)
-class LabelPredictions:
+class LabelPredictions(Sequence[LabelPredictive]):
     """Predictions for the rows of a batch, each made before its row was learned."""
 
     labels: tuple[Label, ...]
@@ -50,8 +50,16 @@ class LabelPredictions:
     def __len__(self) -> int:
         return len(self.latent_mean)
 
-    def __getitem__(self, row: int) -> LabelPredictive:
-        """Return the posterior predictive of a row; -1 is the last."""
+    @overload
+    def __getitem__(self, row: int) -> LabelPredictive: ...
+
+    @overload
+    def __getitem__(self, row: slice | list[int] | NDArray[Any]) -> Self: ...
+
+    def __getitem__(self, row: Any) -> LabelPredictive | Self:
+        """Return the posterior predictive of a row (-1 is the last), or the predictions of several rows."""
+        if is_selection(row):
+            return select_rows(self, len(self), row)
         return self.predictive(row_at(row, len(self)))
 
     def __iter__(self) -> Iterator[LabelPredictive]:

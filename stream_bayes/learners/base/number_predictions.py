@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from stream_bayes.learners.base.arrays import row_at
+from stream_bayes.learners.base.arrays import is_selection, row_at, select_rows
 from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.posteriors import Normal, StudentT
 from stream_bayes.typing import FloatArray
@@ -41,7 +42,7 @@ class Predictive(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class NumberPredictions(ABC):
+class NumberPredictions(Sequence[Predictive]):
     """Predictions for the rows of a batch, each made before its row was learned."""
 
     mean: FloatArray
@@ -49,8 +50,16 @@ class NumberPredictions(ABC):
     def __len__(self) -> int:
         return len(self.mean)
 
-    def __getitem__(self, row: int) -> Predictive:
-        """Return the posterior predictive of a row; -1 is the last."""
+    @overload
+    def __getitem__(self, row: int) -> Predictive: ...
+
+    @overload
+    def __getitem__(self, row: slice | list[int] | NDArray[Any]) -> Self: ...
+
+    def __getitem__(self, row: Any) -> Predictive | Self:
+        """Return the posterior predictive of a row (-1 is the last), or the predictions of several rows."""
+        if is_selection(row):
+            return select_rows(self, len(self), row)
         return self.predictive(row_at(row, len(self)))
 
     def __iter__(self) -> Iterator[Predictive]:

@@ -34,7 +34,7 @@ class BernoulliNB(NaiveBayes):
         message with a word that it never had impossible, and one without a word that all its messages have; where a
         message is impossible in all classes, their probabilities are all the same.
     class_prior_count
-        Pseudo-count of each class; 0 gives class frequencies.
+        Pseudo-count of each class, also without a prior; 0 gives class frequencies: maximum likelihood.
     classes
         Labels known beforehand; others join when they are first learned.
     buckets

@@ -34,7 +34,7 @@ class CategoricalNB(NaiveBayes):
         Pseudo-count of each value of a feature in each class; 0 gives maximum likelihood. A class then makes a value
         that it never had impossible; where an event is impossible in all classes, their probabilities are all the same.
     class_prior_count
-        Pseudo-count of each class; 0 gives class frequencies.
+        Pseudo-count of each class, also without a prior; 0 gives class frequencies: maximum likelihood.
     classes
         Labels known beforehand; others join when they are first learned.
     buckets

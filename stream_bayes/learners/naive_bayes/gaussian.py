@@ -48,7 +48,7 @@ class GaussianNB(NaiveBayes):
         "class": each class has its own variance of a feature; "shared": all classes have the same, so that the log-odds
         are linear in the features.
     class_prior_count
-        Pseudo-count of each class; 0 gives class frequencies.
+        Pseudo-count of each class, also without a prior; 0 gives class frequencies: maximum likelihood.
     classes
         Labels known beforehand; others join when they are first learned.
     predictive

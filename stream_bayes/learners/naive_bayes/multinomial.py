@@ -15,7 +15,7 @@ from stream_bayes.kernels.naive_bayes.word_counts import fold_multinomial
 from stream_bayes.learners.base.generative_classifier import by_name, without_prior
 from stream_bayes.learners.base.labels import Label
 from stream_bayes.learners.naive_bayes.word_counts import WordCountNB
-from stream_bayes.posteriors import Beta
+from stream_bayes.posteriors import Beta, Dirichlet
 from stream_bayes.typing import FloatArray, IntArray
 from stream_bayes.validation import non_negative, one_of
 
@@ -30,7 +30,7 @@ class MultinomialNB(WordCountNB):
         predictive. A class then makes a message with a word that it never had impossible; where a message is
         impossible in all classes, their probabilities are all the same.
     class_prior_count
-        Pseudo-count of each class; 0 gives class frequencies.
+        Pseudo-count of each class, also without a prior; 0 gives class frequencies: maximum likelihood.
     classes
         Labels known beforehand; others join when they are first learned.
     predictive
@@ -105,6 +105,10 @@ class MultinomialNB(WordCountNB):
         code = self._labels.code(label)
         least = self.prior_count + min(self._counts_of(code).values(), default=0.0)
         total = self.prior_count * self._vocabulary_size + self._evidence.class_total[code]
+        if mode and self._vocabulary_size == 2:
+            uses = self._counts_of(code)
+            shares = Dirichlet(self.prior_count + count for count in uses.values()).mode
+            return dict(zip(uses, shares, strict=True))
         if mode and (least < 1.0 or total <= self._vocabulary_size):
             message = "the posterior of the shares has no single mode: it needs pseudo-counts of 1 or more, and a word"
             raise InputError(message)

@@ -28,7 +28,7 @@ class PoissonNB(WordCountNB):
         None: maximum likelihood, and the plug-in predictive. A class then makes a message with a word that it never had
         impossible; where a message is impossible in all classes, their probabilities are all the same.
     class_prior_count
-        Pseudo-count of each class; 0 gives class frequencies.
+        Pseudo-count of each class, also without a prior; 0 gives class frequencies: maximum likelihood.
     classes
         Labels known beforehand; others join when they are first learned.
     predictive

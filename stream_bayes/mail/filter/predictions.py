@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from stream_bayes.features.values import IntArray
 from stream_bayes.learners.base.label_predictions import LabelPredictions
 from stream_bayes.typing import FloatArray
 
@@ -20,15 +18,3 @@ class MailPredictions(LabelPredictions):
     """Log-odds of spam, the label named second: what mails are ranked by."""
     members: tuple[str, ...] = ()
     """The members of the fusion, in the order of the columns of `member_log_odds`."""
-
-    def taken(self, rows: IntArray) -> Self:
-        """Only these rows."""
-        return replace(
-            self,
-            probabilities=self.probabilities[rows],
-            log_odds=self.log_odds[rows],
-            latent_mean=self.latent_mean[rows],
-            latent_variance=self.latent_variance[rows],
-            member_log_odds=self.member_log_odds[rows],
-            spam_log_odds=self.spam_log_odds[rows],
-        )

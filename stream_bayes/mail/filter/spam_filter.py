@@ -263,7 +263,7 @@ class SpamFilter(Classifier):
         times = composition.check_repetitions(np.where(outcomes < 0, 0.0, weights))
         repeated = np.repeat(rows, np.maximum(times, 1))
         predictions = self._fold(batch, repeated, outcomes[repeated], remembered[repeated])
-        return predictions.taken(np.flatnonzero(np.diff(repeated, prepend=-1)))
+        return predictions[np.flatnonzero(np.diff(repeated, prepend=-1))]
 
     def _one(self, x: Mail) -> MailBatch:
         if type(x) is not bytes or len(x) > MAX_RAW:

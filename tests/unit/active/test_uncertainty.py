@@ -184,5 +184,5 @@ def test_scores_do_not_depend_on_how_a_stream_is_cut_into_batches(labels: int) -
         once = scores(strategy, whole.uncertainties())
         for size in (1, 2, 7, 64):
             cuts = [np.arange(101)[start : start + size] for start in range(0, 101, size)]
-            parts = [scores(strategy, whole.taken(rows).uncertainties()) for rows in cuts]
+            parts = [scores(strategy, whole[rows].uncertainties()) for rows in cuts]
             assert np.concatenate(parts).tobytes() == once.tobytes()

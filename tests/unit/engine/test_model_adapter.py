@@ -88,6 +88,19 @@ def test_learners_without_a_prior_run_in_an_engine(name: str, parameters: dict[s
     assert engine.model.learner.state().parameters["class_prior_count"] == parameters.get("class_prior_count", 1.0)
 
 
+@pytest.mark.parametrize("name", ["BernoulliNB", "PoissonNB", "GaussianNB", "GaussianDiscriminant"])
+def test_a_prior_of_none_in_a_settings_file(name: str) -> None:
+    """TOML has no null: the text "none" stands for it, in a member of a fusion too; elsewhere it is a text."""
+    learner = open_learner(LearnerSettings(name=name, parameters={"prior": "none", "class_prior_count": 0.5}))
+    assert learner.state().parameters["prior"] is None
+    members = [{"name": name, "parameters": {"prior": "none"}}]
+    parameters = {"learners": members, "classes": ["ham", "spam"], "calibration": "none"}
+    fusion = open_learner(LearnerSettings(name="LogOddsFusion", parameters=parameters))
+    assert isinstance(fusion, LogOddsFusion)
+    assert fusion.learners[0].state().parameters["prior"] is None
+    assert fusion.calibration == "none"
+
+
 def test_learners_and_posteriors_within_parameters() -> None:
     members = [{"name": "BernoulliNB", "parameters": {"prior": {"posterior": "Beta", "fields": [0.5, 2.0]}}}] * 2
     settings = LearnerSettings(name="LogOddsFusion", parameters={"learners": members, "classes": ["ham", "spam"]})

@@ -194,6 +194,22 @@ def test_evidence_by_hand() -> None:
     assert model.best_k == 2
 
 
+@pytest.mark.parametrize(("prior_count", "window"), [(1.0, 60), (0.4, 25)])
+def test_evidence_of_one_number_is_that_among_several(prior_count: float, window: int) -> None:
+    """Learners of one k each can be compared, however their events were learned."""
+    rows, labels = clouds(60, seed=9)
+    several = NearestNeighbours(k=(3, 5), window=window, prior_count=prior_count)
+    several.learn_many(events(rows), labels)
+    for k in (3, 5):
+        one = NearestNeighbours(k=k, window=window, prior_count=prior_count)
+        for x, label in zip(events(rows[:20]), labels, strict=False):
+            one.learn_one(x, label)
+        one.learn_many(events(rows[20:40]), labels[20:40])
+        one.test_then_train(events(rows[40:]), labels[40:])
+        assert one.log_evidence() == {k: several.log_evidence()[k]}
+        assert one.log_evidence()[k] == pytest.approx(brute_evidence(rows, labels, k, prior_count, window))
+
+
 def test_evidence_finds_many_neighbours_for_noise_and_few_for_detail() -> None:
     generator = np.random.default_rng(9)
     x = generator.uniform(0.0, 8.0, 1500)

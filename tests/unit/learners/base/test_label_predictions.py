@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -135,3 +136,15 @@ def test_a_batch_of_predictions_is_a_sequence(name: str) -> None:
             _ = found[wrong]
     with pytest.raises(TypeError):
         _ = found[1.0]
+    assert isinstance(found, Sequence)
+    assert list(reversed(found)) == rows[::-1]
+    mask = np.array([True, False, False, True])
+    for several, expected in ((slice(2), rows[:2]), ([3, 0], [rows[3], rows[0]]), (mask, [rows[0], rows[3]])):
+        part = found[several]
+        assert type(part) is type(found)
+        assert list(part) == expected
+        np.testing.assert_array_equal(part.variance, found.variance[several])
+        assert len(part.uncertainties().variance) == len(expected)
+    assert list(found[:0]) == list(found[[]]) == []
+    with pytest.raises(IndexError):
+        _ = found[[4]]

@@ -179,3 +179,17 @@ def test_evidence_is_a_probability() -> None:
     grid = np.linspace(-60.0, 60.0, 6001)
     densities = [math.exp(discriminant.log_evidence_one({"x": value})) for value in grid.tolist()]
     assert np.trapezoid(densities, grid) == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize(("reds", "blues"), [(1, 2), (3, 7), (5, 13), (11, 6)])
+def test_certainties_are_ties(reds: int, blues: int) -> None:
+    """Of a feature with one value each class is certain: ln 1 = 0, not a rounding error above, and the first wins."""
+    model = CategoricalNB(prior_count=0.7)
+    words = MultinomialNB(prior_count=0.3)
+    for label, count in (("red", reds), ("blue", blues)):
+        for _ in range(count):
+            model.learn_one({"a": "x"}, label)
+            words.learn_one({"a": 1}, label)
+    for learner, x in ((model, {"a": "x"}), (words, {"a": 1})):
+        assert learner.log_likelihood_one(x) == {"red": 0.0, "blue": 0.0}
+        assert learner.predict_ml_one(x) == "red"

@@ -12,6 +12,7 @@ from stream_bayes import (
     BernoulliNB,
     Beta,
     CategoricalNB,
+    Dirichlet,
     Gamma,
     GaussianDiscriminant,
     GaussianNB,
@@ -93,6 +94,20 @@ def test_a_mode_that_is_not_unique_is_refused() -> None:
         word_model(MultinomialNB(0.3)).parameters("spam", "map")
     with pytest.raises(InputError, match="not unique"):
         orienteering(0.3, 1.0).parameters("no", "map")
+
+
+def test_a_mode_at_the_border_of_two_outcomes() -> None:
+    """With 1 event and none, and 0.1 added: Dirichlet(1.1, 0.1), as Beta(1.1, 0.1), has its peak at (1, 0)."""
+    words = MultinomialNB(0.1)
+    values = CategoricalNB(0.1)
+    for word, label in (("a", "spam"), ("b", "ham")):
+        words.learn_one({word: 1}, label)
+        values.learn_one({"word": word}, label)
+    assert words.parameters("spam", "map") == {"a": 1.0, "b": 0.0}
+    assert values.parameters("spam", "map") == {"word": {"a": 1.0, "b": 0.0}}
+    for posterior, mode in ((Dirichlet((0.1, 1.0)), (0.0, 1.0)), (Dirichlet((2.5, 0.3)), (1.0, 0.0))):
+        assert posterior.mode == mode
+        assert posterior.mode[0] == posterior.marginal(0).mode
 
 
 def test_parameters_of_numbers() -> None:
