@@ -89,12 +89,12 @@ def main() -> None:
     axes.plot(STRENGTHS, table[:, 1], label="variance")
     axes.plot(STRENGTHS, total, label="sum: expected squared error")
     axes.set_prop_cycle(None)
-    for column in (0, 1):
-        axes.plot(chosen, measured[:, column], "o", label="_measured")
-    axes.plot(chosen, measured.sum(axis=1), "o")
-    axes.axvline(STRENGTHS[best], color="0.6", linestyle="--", linewidth=1)
+    for column in (*measured.T, measured.sum(axis=1)):
+        axes.plot(chosen, column, "o")
+    axes.plot([], [], "o", color="0.5", label=f"measured on {STREAMS:,} streams")
+    axes.axvline(STRENGTHS[best], color="0.6", linestyle="--", linewidth=1, label="least sum")
     axes.set(xscale="log", xlabel="strength", title="error of ridge predictions, without the noise", ylim=(0, None))
-    axes.legend(loc="upper center")
+    axes.legend(loc="upper left")
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
     print(f"\nPicture: {picture}")

@@ -55,7 +55,13 @@ def draw(axes: Axes, model: GramRegression, name: str) -> None:
     inside = sum(abs(weight) ** power for weight in touching.values())
     axes.contourf(GRID, GRID, penalty, (0, inside), colors="C1", alpha=0.25)
     path = model.path("lp", np.geomspace(0.01, 500, 60).tolist(), power=power)
-    axes.plot(path.weights[:, path.names.index("a")], path.weights[:, path.names.index("b")], color="0.5", linewidth=1)
+    axes.plot(
+        path.weights[:, path.names.index("a")],
+        path.weights[:, path.names.index("b")],
+        color="0.5",
+        linewidth=1,
+        label="all strengths",
+    )
     axes.plot(least["a"], least["b"], "o", color="C0", label="least squares")
     axes.plot(touching["a"], touching["b"], "o", color="C1", label=f"strength {STRENGTHS[-1]:g}")
     axes.axhline(0, color="0.85", linewidth=1, zorder=0)
@@ -81,11 +87,11 @@ def main() -> None:
     print(f"standard errors of least squares: {errors['a']:.4f} and {errors['b']:.4f}")
     plt.switch_backend("agg")
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
-    figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.9), sharey=True)
+    figure, panels = plt.subplots(1, 3, figsize=(10.5, 4.2), sharey=True)
     for axes, name in zip(panels, POWERS, strict=True):
         draw(axes, model, name)
     panels[0].set_ylabel("weight of b")
-    panels[0].legend(loc="lower left")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
     print(f"\nPicture: {picture}")

@@ -68,10 +68,12 @@ def main() -> None:
     figure, axes = plt.subplots(figsize=(8, 4.6))
     shown = [(x["busy"], count) for x, count in events if not x["rain"]][:700]
     jitter = np.random.default_rng(1).uniform(-0.3, 0.3, len(shown))
-    axes.plot([place for place, _ in shown], [count for _, count in shown] + jitter, ".", color="0.7", markersize=3)
+    label = f"{len(shown)} counts, moved up or down by up to 0.3"
+    places = [place for place, _ in shown]
+    axes.plot(places, [count for _, count in shown] + jitter, ".", color="0.55", markersize=3, label=label)
     grid = np.linspace(-1, 1, 101)
     dry = [{"busy": place, "rain": 0.0} for place in grid.tolist()]
-    axes.plot(grid, BASE * np.exp(GROWTH * grid), color="0.3", linestyle="--", linewidth=1, label="true rate")
+    axes.plot(grid, BASE * np.exp(GROWTH * grid), color="0.2", linewidth=6, label="true rate")
     for color, predictions, name in (
         ("C0", model.predictive_many(dry), "Poisson regression"),
         ("C1", line.predictive_many(dry), "straight line"),

@@ -2,7 +2,8 @@
 
 Look at the lines: least squares goes where the outliers pull it. Laplace noise makes the loss absolute, so that each
 outlier pulls with the same small force; Student's t takes a point far away for an outlier, which pulls hardly at all.
-The log evidence, a sum over predictions made before each point was learned, tells which noise there is.
+The log evidence, a sum over predictions made before each point was learned, tells which noise there is. In this stream
+the first points are good ones: see `robust_streams.py` for streams in which an outlier comes first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ EVENTS = 150
 LINE = (1.0, 2.0)
 NOISE = 0.4
 WRONG = 1 / 6
+BOTTOM = -17
 Learner = BayesianLinearRegression | RobustRegression
 Numbers = NDArray[np.float64]
 
@@ -72,16 +74,19 @@ def main() -> None:
     plt.style.use(Path(__file__).with_name("pictures.mplstyle"))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.3))
     grid = np.linspace(-1, 1, 51)
-    left.plot(x[~wrong], y[~wrong], "o", color="0.6", markersize=3)
+    left.plot(grid, LINE[0] + LINE[1] * grid, color="0.85", linewidth=8, label="truth", zorder=0)
+    left.plot(x[~wrong], y[~wrong], "o", color="0.6", markersize=3, label="measured right")
     left.plot(x[wrong], y[wrong], "x", color="0.3", markersize=5, label="measured wrong")
     for name, model in models.items():
         left.plot(grid, [model.predict_one({"x": place}) for place in grid.tolist()], label=name)
         right.plot(range(1, EVENTS + 1), history[name])
-    left.plot(grid, LINE[0] + LINE[1] * grid, color="0.3", linestyle="--", linewidth=1, label="truth")
-    left.set(xlabel="x", title="three lines", ylim=(-12, 5))
-    left.legend(loc="lower left")
-    right.axhline(LINE[1], color="0.3", linestyle="--", linewidth=1)
+    far_below = y < BOTTOM
+    label = f"{far_below.sum()} below, to {y.min():.0f}"
+    left.plot(x[far_below], np.full(far_below.sum(), BOTTOM + 0.3), "v", color="0.3", markersize=5, label=label)
+    left.set(xlabel="x", title="three lines", ylim=(BOTTOM, 5))
+    right.axhline(LINE[1], color="0.85", linewidth=8, zorder=0)
     right.set(xlabel="points learned", title="the slope, point by point", ylim=(-0.5, 3))
+    figure.legend(loc="outside lower center", ncols=7)
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture)
     print(f"\nPicture: {picture}")

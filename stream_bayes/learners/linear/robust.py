@@ -77,14 +77,16 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
     ----------
     noise
         "laplace": the logarithm of the likelihood is -|y - line| / noise_scale, absolute loss, so that the line goes
-        for the median; "student-t": a target far enough away is taken for an outlier and moves nothing.
+        for the median; "student-t": once the line is known, a target far enough away is taken for an outlier and moves
+        nothing.
     noise_scale
         The scale of the noise, in the unit of the targets: their mean distance from the line for Laplace, near their
         usual distance for Student's t.
     degrees
         Degrees of freedom of Student's t, between 0.1 and 1000: the fewer, the more outliers are expected.
     prior_precision
-        Prior precision of each weight, the intercept's too: weights ~ N(0, I / prior_precision).
+        Prior precision of each weight, the intercept's too: weights ~ N(0, I / prior_precision). Not wider than the
+        weights may be: see below.
     covariance
         "full": all covariances, O(d^2) an event for d weights; "diagonal": O(features present) an event and memory for
         two numbers a weight.
@@ -101,13 +103,20 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
     the normal with the same mean and variance, and the weights move as if that had been observed (assumed density
     filtering). Both moments are exact for one event: those of Laplace noise in closed form, those of Student's t as
     means over the precision of the noise. The variance never grows by an event, though Student's t would have it grow
-    a little where a target contradicts the line. The order of events matters a little, and there is no way back: a
-    correction is an event of its own. With forgetting, what is known is discounted before the target is learned;
-    `log_evidence` is of the prediction before that.
+    a little where a target contradicts the line. There is no way back: a correction is an event of its own.
+    With forgetting, what is known is discounted before the target is learned; `log_evidence` is of the prediction before
+    that.
+
+    The order of events matters a little once the line is known, and much before: with a prior much wider than
+    `noise_scale`, an outlier among the first events is learned as the truth. The weights are then wrong with tiny
+    variances, and with Student's t they mostly stay so. Of 200 streams of 100 events with 17 % outliers, weights of 1
+    and 2, and noise_scale=0.1, this happened in 41 with prior_precision=0.01 (Laplace: 25), in 1 with prior_precision=1
+    (Laplace: 2), and in 2 with prior_precision=0.01 and noise_scale=1 (Laplace: 0).
 
     An event of weight w is one whose density is raised to the power w, exactly; with Student's t a weight below 1
-    adds that share of what a whole event does. `log_evidence` is the sum of the log predictive densities: take the
-    noise, its scale and its degrees under which it is largest.
+    adds that share of what a whole event does. `log_evidence` is the sum of the log predictive densities: the noise,
+    scale and degrees under which it is largest predicted best. With outliers that scale is larger than the distance of
+    the good targets from the line.
 
     Examples
     --------

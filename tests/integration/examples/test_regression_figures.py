@@ -12,6 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from statsmodels.tsa.ar_model import AutoReg
 
+from stream_bayes import RobustRegression
 from stream_bayes.typing import FloatArray
 from tests.support.examples import checked, numbers, rows
 
@@ -230,3 +231,33 @@ def test_robust_regression(tmp_path: Path) -> None:
     moved = [numbers(line[14:])[0] for line in lines[6:9]]
     assert moved == sorted(moved, reverse=True)
     assert moved[0] > 50 * moved[1]
+
+
+@pytest.mark.long
+def test_robust_streams(tmp_path: Path) -> None:
+    """Wrong lines are the fault of the approximation: the likelihood of all points prefers the truth by far."""
+    table = {line[:53].strip(): numbers(line[53:]) for line in checked("robust_streams", tmp_path)[1:]}
+    wide = "true scale, wide prior"
+    for noise, wrong in (("student-t", (9, 41)), ("laplace", (4, 25))):
+        assert table[f"{noise}, {wide}"] == pytest.approx(wrong, abs=2)
+        for name in ("true scale, prior of deviation 1", "scale 1, wide prior", "scale by evidence"):
+            assert max(table[f"{noise}, {name}"]) <= 3
+    squares = [0, 0]
+    for place, share in enumerate((0.05, 1 / 6)):
+        for seed in range(200):
+            generator = np.random.default_rng(seed)
+            x = generator.uniform(-1, 1, 100)
+            outlier = generator.random(100) < share
+            y = 1 + 2 * x + generator.normal(0, 0.1, 100)
+            y[outlier] += generator.normal(0, 20, outlier.sum())
+            design = np.column_stack((np.ones(100), x))
+            least = np.linalg.solve(design.T @ design + 0.01 * np.eye(2), design.T @ y)
+            squares[place] += bool(np.abs(least - (1, 2)).max() > 0.5)
+            if place and seed < 40:
+                model = RobustRegression("student-t", 0.1, prior_precision=0.01)
+                model.learn_many(x[:, None], y)
+                found = [weight.mean for weight in model.weights().values()]
+                if np.abs(np.array(found) - (1, 2)).max() > 0.5:
+                    of_truth, of_found = (stats.t.logpdf(y - design @ w, 4, scale=0.1).sum() for w in ((1, 2), found))
+                    assert of_truth > of_found + 20
+    assert table["least squares"] == squares
