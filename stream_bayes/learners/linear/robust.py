@@ -18,7 +18,7 @@ from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightPosterior, check_bounds, check_done
 from stream_bayes.posteriors.heavy_tailed import NOISES, HeavyTailed, NoiseMixture, noise_variance
-from stream_bayes.typing import FloatArray, IntArray
+from stream_bayes.typing import FloatArray
 from stream_bayes.validation import one_of, positive, tail_beyond
 
 LEAST_DEGREES = 0.1
@@ -147,9 +147,6 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
 
     def _setting(self) -> Setting:
         return Setting(self.prior_precision, int(self.intercept), self.forgetting, 1.0, math.inf)
-
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
-        return self._posterior.width > 0 and super()._learn_pairs(columns, values, target, weight)
 
     def _fold(self, rows: TargetRows, *, score: bool) -> HeavyTailedPredictions:
         size = len(rows.targets) if score else 0
