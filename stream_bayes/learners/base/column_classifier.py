@@ -112,6 +112,7 @@ class ColumnClassifier(ColumnLearner, Classifier):
 
     def _learn_row(self, batch: Batch, row: Rows) -> None:
         try:
+            self._reserve()
             self._run(batch, row, score=False)
         except MemoryError as problem:
             raise self._no_memory() from problem

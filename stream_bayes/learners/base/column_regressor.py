@@ -73,6 +73,7 @@ class ColumnRegressor(ColumnLearner, Regressor):
             return False
         row = TargetRows(row_starts(len(columns)), columns, values, np.array((target,)), np.array((weight,)))
         try:
+            self._reserve()
             self._fold(row, score=False)
         except MemoryError as problem:
             raise self._no_memory() from problem

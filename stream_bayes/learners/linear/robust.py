@@ -17,7 +17,7 @@ from stream_bayes.learners.base.uncertainties import Uncertainties
 from stream_bayes.learners.linear.full import Setting
 from stream_bayes.learners.linear.weights import WeightPosterior, check_bounds, check_done
 from stream_bayes.posteriors.heavy_tailed import NOISES, HeavyTailed, NoisyLine, noise_variance
-from stream_bayes.typing import FloatArray, IntArray
+from stream_bayes.typing import FloatArray
 from stream_bayes.validation import one_of, positive, tail_beyond
 
 LEAST_DEGREES = 0.1
@@ -104,8 +104,8 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
     filtering). Both moments are exact for one event: those of Laplace noise in closed form, those of Student's t as
     means over the precision of the noise. The variance never grows by an event, though Student's t would have it grow
     a little where a target contradicts the line. There is no way back: a correction is an event of its own.
-    With forgetting, what is known is discounted before the target is learned; `log_evidence` is of the prediction before
-    that.
+    With forgetting, what is known is discounted before the target is learned; `log_evidence` is of the prediction
+    before that.
 
     The order of events matters a little once the line is known, and much before: with a prior much wider than
     `noise_scale`, an outlier among the first events is learned as the truth. The weights are then wrong with tiny
@@ -154,9 +154,6 @@ class RobustRegression(WeightPosterior, ColumnRegressor):
 
     def _setting(self) -> Setting:
         return Setting(self.prior_precision, int(self.intercept), self.forgetting, 1.0, math.inf)
-
-    def _learn_pairs(self, columns: IntArray, values: FloatArray, target: float, weight: float) -> bool:
-        return self._posterior.width > 0 and super()._learn_pairs(columns, values, target, weight)
 
     def _fold(self, rows: TargetRows, *, score: bool) -> HeavyTailedPredictions:
         size = len(rows.targets) if score else 0

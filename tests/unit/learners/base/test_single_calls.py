@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_what_a_batch_refuses_a_single_call_refuses_with_the_same_words(prototyp
     large = {"a": 1e200, "b": 2.0}
     with pytest.raises(InputError) as in_a_batch:
         model.test_then_train([large], [target])
-    for call in (lambda: model.predict_one(large), lambda: model.learn_one(large, target)):
+    for call in (partial(model.predict_one, large), partial(model.learn_one, large, target)):
         with pytest.raises(InputError) as refusal:
             call()
         assert str(refusal.value) == str(in_a_batch.value)
