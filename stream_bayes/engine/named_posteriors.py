@@ -141,7 +141,7 @@ def _feature_posterior(learner: NaiveBayes, text: str) -> NamedPosterior:
 
 
 def _posterior_if_any(learner: NaiveBayes, name: Any, label: Any) -> ScalarPosterior | None:
-    """The posterior of a feature; None where there is none, as without a prior of a feature never seen."""
+    """The posterior of a feature; None where there is none, as without a prior."""
     try:
         return _posterior(learner, name, label)
     except InputError:

@@ -150,10 +150,9 @@ def test_learners_that_keep_none() -> None:
 
 
 def test_learners_without_a_prior() -> None:
-    """A word in 1 of 2 messages has Beta(1, 1), the improper prior of no counts; one never seen has no posterior."""
-    for learner, expected in ((BernoulliNB(prior=None), Beta(1, 1)), (PoissonNB(prior=None), Gamma(3, 2))):
+    for learner in (BernoulliNB(prior=None), PoissonNB(prior=None)):
         for x, y in (({"lunch": 1}, "ham"), ({"cheap": 3}, "spam"), ({"lunch": 1}, "spam")):
             learner.learn_one(x, y)
-        assert posterior_of(learner, "word", "cheap").posterior == expected
-        with pytest.raises(NoPosterior, match="no prior"):
-            posterior_of(learner, "word", "never")
+        for word in ("cheap", "never"):
+            with pytest.raises(NoPosterior, match="without a prior there is no posterior"):
+                posterior_of(learner, "word", word)
