@@ -142,7 +142,7 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a common variance has the evidence of all that share it."""
-        code = self._labels.code(label)
+        code = self._known_code(label)
         column = int(self._vocabulary.lookup([feature])[0])
         form = FORMS.index(self.covariance)
         codes = range(len(self._labels)) if has_one_group(form) else [code]
@@ -155,7 +155,7 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def mean(self, label: Any) -> dict[FeatureName, float]:
         """The mean of each feature in a class: its plug-in value, or the posterior's; the prior's without a value."""
-        code = self._labels.code(label)
+        code = self._known_code(label)
         prior = as_normal_prior(self.prior)
         means = {}
         for column, name in enumerate(self._vocabulary.names):

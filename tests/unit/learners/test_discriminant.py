@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,3 +206,14 @@ def test_ignorance_shrinks_with_data(covariance: str) -> None:
     few = trained(model_of(covariance), values[:30], labels[:30]).predictive_many([x]).latent_variance[0]
     many = trained(model_of(covariance), values, labels).predictive_many([x]).latent_variance[0]
     assert 0.0 < many < few / 5.0
+
+
+def test_a_label_that_does_not_exist_is_refused() -> None:
+    """The prior stands for a feature that no event had, but a label has to be learned or declared."""
+    model = GaussianDiscriminant(classes=("a",))
+    model.learn_one({"x": 1.0}, "b")
+    assert model.posterior("new", "a") == model.prior
+    reads: list[Any] = [partial(model.posterior, "x"), model.mean, model.covariance_of]
+    for read in reads:
+        with pytest.raises(InputError, match="'zzz' was neither learned nor declared"):
+            read("zzz")
