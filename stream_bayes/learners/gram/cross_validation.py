@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def held_out(fold: GramRegression, path: Path) -> FloatArray:
 
 
 def _checked(folds: Sequence[GramRegression]) -> list[GramRegression]:
-    learners = list(folds)
+    learners = list(folds) if isinstance(folds, Iterable) else []
     if len(learners) < 2 or not all(isinstance(fold, GramRegression) for fold in learners):
         message = f"folds are two or more GramRegression learners, one for each fold; got {shown(folds)}"
         raise ParameterError(message)
