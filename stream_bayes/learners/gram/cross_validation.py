@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def held_out(fold: GramRegression, path: Path) -> FloatArray:
     return np.array([design.squares_around(weights, level) for weights, level in rows])
 
 
-def _checked(folds: Sequence[GramRegression]) -> list[GramRegression]:
+def _checked(folds: Any) -> list[GramRegression]:
     learners = list(folds) if isinstance(folds, Iterable) else []
     if len(learners) < 2 or not all(isinstance(fold, GramRegression) for fold in learners):
         message = f"folds are two or more GramRegression learners, one for each fold; got {shown(folds)}"
