@@ -142,7 +142,7 @@ class GaussianDiscriminant(GenerativeClassifier):
 
     def posterior(self, feature: FeatureName, label: Any) -> NormalInverseGamma:
         """Mean and variance of a feature in a class; a common variance has the evidence of all that share it."""
-        code = self._known_code(label)
+        code = self._labels.code(label)
         column = int(self._vocabulary.lookup([feature])[0])
         form = FORMS.index(self.covariance)
         codes = range(len(self._labels)) if has_one_group(form) else [code]

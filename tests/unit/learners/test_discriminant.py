@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,11 +208,10 @@ def test_ignorance_shrinks_with_data(covariance: str) -> None:
 
 
 def test_a_label_that_does_not_exist_is_refused() -> None:
-    """The prior stands for a feature that no event had, but a label has to be learned or declared."""
+    """A posterior of what was not learned is the prior, but a mean of all features takes a label that was."""
     model = GaussianDiscriminant(classes=("a",))
     model.learn_one({"x": 1.0}, "b")
-    assert model.posterior("new", "a") == model.prior
-    reads: list[Any] = [partial(model.posterior, "x"), model.mean, model.covariance_of]
-    for read in reads:
+    assert model.posterior("new", "a") == model.posterior("x", "zzz") == model.prior
+    for read in (model.mean, model.covariance_of):
         with pytest.raises(InputError, match="'zzz' was neither learned nor declared"):
             read("zzz")
