@@ -147,6 +147,9 @@ def check_strategy(name: str, known: Collection[str] = STRATEGIES) -> str:
     """Check the name of a strategy."""
     if name in known:
         return name
+    if callable(name):
+        message = "a strategy goes by name; give a function of your own as score=..."
+        raise ParameterError(message)
     near = get_close_matches(str(name), known, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
     message = f"there is no strategy {shown(name)}; {meant}known are {', '.join(known)}"

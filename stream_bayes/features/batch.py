@@ -163,7 +163,8 @@ class Batch:
             columns = columns[known.reshape(-1)]
             values = matrix[known]
         if len(values) and not -np.inf < values.min() <= values.max() < np.inf:
-            message = "these arrays are not a batch: values must be finite"
+            row, column = np.argwhere(np.isinf(matrix))[0].tolist()
+            message = f"event {row} of the batch: feature {names[column]!r} must be finite, not {matrix[row, column]:g}"
             raise InputError(message)
         return cls(starts, columns, values, numbered, is_dense=dense)
 

@@ -66,7 +66,7 @@ def require_mapping(x: object) -> Features:
         return x
     message = (
         f"an event is a dict of features (name -> value); got {type(x).__name__} "
-        "(a pandas table gives dicts by to_dict('records'))"
+        "(dict(x) makes one of a pandas series; a data frame or a matrix holds many: learn_many, predict_many)"
     )
     raise InputError(message)
 

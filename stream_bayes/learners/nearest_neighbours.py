@@ -95,7 +95,7 @@ class NearestNeighbours(ColumnClassifier):
 
     def __init__(
         self,
-        k: int | tuple[int, ...] = 5,
+        k: int | list[int] | tuple[int, ...] = 5,
         window: int = 1000,
         metric: str = "euclidean",
         probabilistic: bool = True,
@@ -106,7 +106,7 @@ class NearestNeighbours(ColumnClassifier):
         super().__init__(classes, buckets)
         self.window = _check_window(window)
         choices = _check_neighbours(k, self.window)
-        self.k = tuple(choices) if isinstance(k, tuple) else choices[0]
+        self.k = tuple(choices) if isinstance(k, (list, tuple)) else choices[0]
         self.metric = one_of(metric, "metric", METRICS)
         self.probabilistic = truth("probabilistic", probabilistic, ParameterError)
         self.prior_count = positive("prior_count", prior_count)
@@ -242,7 +242,7 @@ def _check_window(window: Any) -> int:
 
 
 def _check_neighbours(k: Any, window: int) -> list[int]:
-    choices = [int(whole("k", number, ParameterError)) for number in (k if isinstance(k, tuple) else (k,))]
+    choices = [int(whole("k", number, ParameterError)) for number in (k if isinstance(k, (list, tuple)) else (k,))]
     if not choices or min(choices) < 1 or max(choices) > window or sorted(set(choices)) != choices:
         message = (
             f"k must be a number of neighbours from 1 to the window of {window} events, or a tuple of different ones "

@@ -28,6 +28,9 @@ LARGEST_NUMBER = 1e50
 
 def same_event(known: Features, x: Features) -> bool:
     """Whether two events have the same names in the same order, with equal values."""
+    # A series of pandas is no event, and warns when it is compared with one.
+    if type(x) is not dict and hasattr(x, "__array__"):
+        return False
     try:
         return known == x and list(known) == list(x)
     # Arrays, pandas' NA and signaling NaNs do not say whether they are equal; they will be refused.
@@ -45,6 +48,9 @@ def frame_table(events: Any) -> EventTable | None:
 
 def check_events(events: Any) -> Iterable[Features]:
     """The events of a batch, if there are any to go through."""
+    if isinstance(events, np.ndarray) and events.dtype.kind != "O":
+        message = f"an array of events has a row for each event and a column for each feature; got shape {events.shape}"
+        raise InputError(message)
     # An array without dimensions has the method of an iterable, and refuses to be one.
     if isinstance(events, Iterable) and getattr(events, "shape", None) != ():
         return events

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +64,8 @@ def cross_validate(
     return CrossValidation(sizes, means, spread, errors)
 
 
-def _checked(folds: Sequence[GramRegression]) -> list[GramRegression]:
-    learners = list(folds)
+def _checked(folds: Any) -> list[GramRegression]:
+    learners = list(folds) if isinstance(folds, Iterable) else []
     if len(learners) < 2 or not all(isinstance(fold, GramRegression) for fold in learners):
         message = f"folds are two or more GramRegression learners, one for each fold; got {shown(folds)}"
         raise ParameterError(message)

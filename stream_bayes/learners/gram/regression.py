@@ -280,7 +280,12 @@ class GramRegression(GramLearner):
         """
         design = self._taught()
         given = {name: finite(f"weight of {shown(name)}", weight) for name, weight in weights.items()}
-        own = np.array([given.get(name, 0.0) for name in self._names(design.columns)])
+        names = self._names(design.columns)
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            message = f"no event had a feature {shown(unknown[0])}"
+            raise ParameterError(message)
+        own = np.array([given.get(name, 0.0) for name in names])
         squares = design.squares_around(own, finite("intercept", intercept))
         return gaussian_log_likelihood(design.count, squares, noise_variance)
 

@@ -66,8 +66,9 @@ class BayesianLinearRegression(WeightPosterior, ColumnRegressor, Additive):
         corrected by the data if it is worth few of them.
     prior
         The prior of some weights by name, with any mean and any covariance or precision matrix; `prior_precision` is
-        that of the others. It takes a full covariance, and names that are kept (no `buckets`). With unknown noise the
-        covariance is that for noise of `noise_variance`, and grows and shrinks with it.
+        that of the others. "intercept" is the constant, or without one a feature of that name. It takes a full
+        covariance, and names that are kept (no `buckets`). With unknown noise the covariance is that for noise of
+        `noise_variance`, and grows and shrinks with it.
 
     Notes
     -----

@@ -40,6 +40,7 @@ class NaiveBayes(GenerativeClassifier):
     _bounds: ClassVar[tuple[float, float] | None] = (0.0, LARGEST_COUNT)
     _takes_counts: ClassVar[bool] = True
     """Whether values are counts, from 0 on."""
+    _allowed: ClassVar[str] = "a count is between 0 and 2**31"
 
     def __init__(self, class_prior_count: float, classes: tuple[Label, ...] | None, buckets: int | None) -> None:
         super().__init__(class_prior_count, classes, buckets)
@@ -121,7 +122,7 @@ class NaiveBayes(GenerativeClassifier):
         if len(values) and not (values.min() >= 0.0 and values.max() <= LARGEST_COUNT):
             place = int(np.flatnonzero(~((values >= 0.0) & (values <= LARGEST_COUNT)))[0])
             name = batch.names[batch.columns[place]] if batch.names is not None else batch.columns[place]
-            message = f"feature {name!r} is {values[place]:g}: a count is between 0 and 2**31"
+            message = f"feature {name!r} is {values[place]:g}: {self._allowed}"
             raise InputError(message)
 
     def _absorb(self, other: Self) -> None:

@@ -61,6 +61,7 @@ class BernoulliNB(NaiveBayes):
 
     _evidence: Presences
     _evidence_kind = Presences
+    _allowed = "presence is 0 for absent, or a number up to 2**31 for present"
     _vocabulary_size: int
     _pseudo_counts: Beta | tuple[float, float]
     _derived: Derived

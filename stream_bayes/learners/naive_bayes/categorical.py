@@ -45,7 +45,8 @@ class CategoricalNB(NaiveBayes):
     P(value | class) = (prior_count + n) / (prior_count K + n_feature), K the values of the feature learned so far; a
     new value counts as one more. A feature that is missing, or None, is marginalised out. A feature keeps its type: a
     text where there were numbers is refused. Corrections are exact. Hashed, types are not remembered, and where two
-    values share a bucket, K and corrections are only as good as the hash.
+    values share a bucket, K and corrections are only as good as the hash. Counts of words are no input for it: each
+    number is a value of its own, and a word that is missing says nothing. `BernoulliNB` learns presence.
 
     Examples
     --------

@@ -205,3 +205,13 @@ def test_ignorance_shrinks_with_data(covariance: str) -> None:
     few = trained(model_of(covariance), values[:30], labels[:30]).predictive_many([x]).latent_variance[0]
     many = trained(model_of(covariance), values, labels).predictive_many([x]).latent_variance[0]
     assert 0.0 < many < few / 5.0
+
+
+def test_a_label_that_does_not_exist_is_refused() -> None:
+    """A posterior of what was not learned is the prior, but a mean of all features takes a label that was."""
+    model = GaussianDiscriminant(classes=("a",))
+    model.learn_one({"x": 1.0}, "b")
+    assert model.posterior("new", "a") == model.posterior("x", "zzz") == model.prior
+    for read in (model.mean, model.covariance_of):
+        with pytest.raises(InputError, match="'zzz' was neither learned nor declared"):
+            read("zzz")

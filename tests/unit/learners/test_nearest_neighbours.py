@@ -210,6 +210,10 @@ def test_evidence_of_one_number_is_that_among_several(prior_count: float, window
         assert one.log_evidence()[k] == pytest.approx(brute_evidence(rows, labels, k, prior_count, window))
 
 
+def test_a_list_of_numbers_is_a_tuple() -> None:
+    assert NearestNeighbours(k=[1, 3]).k == NearestNeighbours(k=[1, 3]).clone().k == (1, 3)
+
+
 def test_evidence_finds_many_neighbours_for_noise_and_few_for_detail() -> None:
     generator = np.random.default_rng(9)
     x = generator.uniform(0.0, 8.0, 1500)

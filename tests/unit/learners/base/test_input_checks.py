@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from stream_bayes import (
@@ -16,11 +18,13 @@ from stream_bayes import (
     CategoricalNB,
     Gamma,
     GaussianNB,
+    LabelSelector,
     MultinomialNB,
     NormalInverseGamma,
     PoissonNB,
 )
 from stream_bayes.errors import InputError, MergeError, ParameterError, StreamBayesError, UnlearnError
+from stream_bayes.learners.gram.cross_validation import cross_validate
 from stream_bayes.testing import frozen
 
 COUNTING = [BernoulliNB, MultinomialNB, PoissonNB]
@@ -64,8 +68,39 @@ def test_values(kind: Any, value: Any, words: str) -> None:
 
 @pytest.mark.parametrize("kind", COUNTING)
 def test_negative_counts(kind: Any) -> None:
-    assert_refused(taught(kind), InputError, "'money' is -1: a count is between 0", "learn_one", {"money": -1}, "spam")
-    assert_refused(taught(kind), InputError, "a count is between 0", "learn_one", {"money": 1e300}, "spam")
+    words = "presence is 0 for absent" if kind is BernoulliNB else "a count is between 0"
+    assert_refused(taught(kind), InputError, f"'money' is -1: {words}", "learn_one", {"money": -1}, "spam")
+    assert_refused(taught(kind), InputError, words, "learn_one", {"money": 1e300}, "spam")
+
+
+def test_a_frame_with_an_infinity_says_where() -> None:
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [1.0, np.inf, 2.0]})
+    words = "event 1 of the batch: feature 'b' must be finite, not inf"
+    assert_refused(taught(GaussianNB), InputError, words, "learn_many", frame, ["spam"] * 3)
+
+
+def test_arrays_that_are_no_matrix() -> None:
+    for array, shape in ((np.zeros(3), r"\(3,\)"), (np.zeros((2, 2, 2)), r"\(2, 2, 2\)")):
+        words = f"a row for each event and a column for each feature; got shape {shape}"
+        assert_refused(taught(GaussianNB), InputError, words, "learn_many", array, ["spam"] * len(array))
+
+
+def test_a_series_is_no_event() -> None:
+    """It is refused without a warning, and the message says how to make it one."""
+    model = taught(GaussianNB)
+    model.predict_proba_one({"size": 2.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_refused(model, InputError, r"got Series \(dict\(x\)", "learn_one", pd.Series({"size": 2.0}), "spam")
+
+
+def test_what_is_given_in_the_wrong_place() -> None:
+    given: Any = 5
+    with pytest.raises(ParameterError, match=r"folds are two or more GramRegression learners.*got 5"):
+        cross_validate([1.0], given)
+    function: Any = len
+    with pytest.raises(ParameterError, match="give a function of your own as score="):
+        LabelSelector(function)
 
 
 @pytest.mark.parametrize("kind", COUNTING)

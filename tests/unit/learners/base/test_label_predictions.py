@@ -136,7 +136,7 @@ def test_a_batch_of_predictions_is_a_sequence(name: str) -> None:
             _ = found[wrong]
     with pytest.raises(TypeError):
         _ = found[1.0]
-    assert isinstance(found, Sequence)
+    assert issubclass(type(found), Sequence)
     assert list(reversed(found)) == rows[::-1]
     mask = np.array([True, False, False, True])
     for several, expected in ((slice(2), rows[:2]), ([3, 0], [rows[3], rows[0]]), (mask, [rows[0], rows[3]])):

@@ -146,8 +146,8 @@ def test_whole_numbers_are_predicted_as_an_array_of_them(learner: Any) -> None:
 
 @kinds
 def test_river_scores_a_stream_of_texts_from_its_first_event(learner: Any) -> None:
-    stream = list(zip(events(30), ["spam", "ham", "ham"] * 10, strict=True))
-    matrix = evaluate.progressive_val_score(stream, learner.clone(), metrics.ConfusionMatrix())
+    stream: list[Any] = list(zip(events(30), ["spam", "ham", "ham"] * 10, strict=True))
+    matrix: Any = evaluate.progressive_val_score(stream, learner.clone(), metrics.ConfusionMatrix())
     assert set(matrix.classes) == {"ham", "spam"}
 
 

@@ -28,6 +28,8 @@ def test_a_line_by_hand() -> None:
     assert fit.log_likelihood() == pytest.approx(likelihood, rel=1e-12)
     assert model.log_likelihood({0: 2.3}, 0.8) == pytest.approx(likelihood, rel=1e-12)
     # With weights 2 and 1 the errors are 0, 0, 0, 1.
+    with pytest.raises(ParameterError, match="no event had a feature 'A'"):
+        model.log_likelihood({"A": 1.0}, 0.0, 0.01)
     assert model.log_likelihood({0: 2.0}, 1.0, 0.5) == pytest.approx(-2 * math.log(math.pi) - 1, rel=1e-12)
 
 
