@@ -1,8 +1,8 @@
 """How often robust regression goes wrong: 200 streams in which an outlier may come before the line is known.
 
 Look at the first row of the table: with a prior much wider than the noise, an outlier among the first points is taken
-for the truth, the points that follow count as outliers, and the learner is sure of a wrong line. No event brings it
-back under Student's t. A prior as wide as the weights may be, or a larger scale of the noise, nearly always helps;
+for the truth, the points that follow count as outliers, and the learner is sure of a wrong line. Under Student's t it
+seldom comes back. A prior as wide as the weights may be, or a larger scale of the noise, nearly always helps;
 least squares is worse, though it is not sure of its line. Choosing the scale by evidence helps too, though the scale
 it finds is then larger than the scatter of the good points.
 """

@@ -261,3 +261,44 @@ def test_robust_streams(tmp_path: Path) -> None:
                     of_truth, of_found = (stats.t.logpdf(y - design @ w, 4, scale=0.1).sum() for w in ((1, 2), found))
                     assert of_truth > of_found + 20
     assert table["least squares"] == squares
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("noise", "wrong"),
+    [("student-t", (6, 23, 103, 39, 30)), ("laplace", (25, 18, 6, 0, 0))],
+    ids=["student-t", "laplace"],
+)
+def test_figures_on_outliers_that_come_first(noise: str, wrong: tuple[int, ...]) -> None:
+    """The figures of docs/tutorials/regression.md that the example does not print.
+
+    Fewer degrees; x up to 10; weights beyond the prior; 1,000 events; ten passes.
+    """
+
+    def wrong_lines(
+        model: RobustRegression, low: float = -1, slope: float = 1, events: int = 100, passes: int = 1
+    ) -> int:
+        line = slope * np.array((1.0, 2.0))
+        count = 0
+        for seed in range(200):
+            generator = np.random.default_rng(seed)
+            x = generator.uniform(low, 1 if low else 10, events)
+            outlier = generator.random(events) < 1 / 6
+            y = line[0] + line[1] * x + generator.normal(0, 0.1, events)
+            y[outlier] += generator.normal(0, 20, outlier.sum())
+            learner = model.clone()
+            for _ in range(passes):
+                learner.learn_many(x[:, None], y)
+            count += bool(np.abs([weight.mean for weight in learner.weights().values()] - line).max() > 0.5)
+        return count
+
+    wide = RobustRegression(noise, 0.1, prior_precision=0.01)
+    narrow = RobustRegression(noise, 0.1, prior_precision=1.0)
+    found = (
+        wrong_lines(RobustRegression(noise, 0.1, degrees=1.0, prior_precision=0.01)),
+        wrong_lines(narrow, low=0),
+        wrong_lines(narrow, slope=10),
+        wrong_lines(wide, events=1000),
+        wrong_lines(wide, passes=10),
+    )
+    assert found == pytest.approx(wrong, abs=3)
