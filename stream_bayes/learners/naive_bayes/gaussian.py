@@ -262,3 +262,8 @@ class GaussianNB(NaiveBayes):
 
     def _more_tags(self) -> set[str]:
         return set()
+
+    def _unit_test_skips(self) -> set[str]:
+        # By plug-in a class of one event has no spread. Its log densities are then so large that the rounding of their
+        # sum, and with it the order of the features, decides between two such classes.
+        return {"check_shuffle_features_no_impact"} if self._plugs_in else set()
