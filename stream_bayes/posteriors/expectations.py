@@ -59,7 +59,7 @@ class Tails(Protocol):
         """The probability of a number of at most each x."""
 
 
-class Counts(Tails, Protocol):
+class CountTails(Tails, Protocol):
     """A Poisson or negative binomial distribution of a count: p(k + 1) / p(k) = (m^2 / v + k e / v) / (k + 1).
 
     With m the mean, v the variance, and e the part of it that is not that of a Poisson count, m.
@@ -104,9 +104,9 @@ def expectation(distribution: Tails, function: LossOfValue, kink: float) -> floa
     size = 0.0
     for _ in range(_MAX_ROUNDS):
         few, many = _integrals(distribution, function, panels)
-        size = max(size, float(np.abs(many).sum()))
-        if not math.isfinite(size):
+        if not (np.isfinite(many).all() and np.isfinite(few).all()):
             return total + exact_sum(many.tolist())
+        size = max(size, float(np.abs(many).sum()))
         rough = np.abs(many - few) > _TOLERANCE * size
         total += float(many[~rough].sum())
         if not rough.any():
@@ -198,12 +198,12 @@ def minimise(grid: list[float], risk: LossOfValue) -> float:
 class WeightedCounts(NamedTuple):
     """Counts, or the middles of bins of counts, with their probabilities."""
 
-    distribution: Counts
+    distribution: CountTails
     counts: list[float]
     weights: list[float]
 
     @classmethod
-    def of(cls, distribution: Counts) -> WeightedCounts:
+    def of(cls, distribution: CountTails) -> WeightedCounts:
         """All counts with tails of 1e-300 or more: one by one up to 10,000 in the middle and in each tail, or bins."""
         low, high = _ends(distribution, _CENTRAL_TAIL)
         lowest, highest = _ends(distribution, _LEAST_TAIL)
@@ -234,11 +234,11 @@ class WeightedCounts(NamedTuple):
         return math.exp(self.distribution._log_pmf(count)) * function(count)
 
 
-def _ends(distribution: Counts, tail: float) -> tuple[float, float]:
+def _ends(distribution: CountTails, tail: float) -> tuple[float, float]:
     return float(distribution._lower(np.asarray(tail))), float(distribution._upper(np.asarray(tail)))
 
 
-def _middle(distribution: Counts, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+def _middle(distribution: CountTails, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     width = high - low
     if width < _MAX_COUNTS:
         return _successive(distribution, low, high, min(max(distribution.mode, low), high))
@@ -247,7 +247,7 @@ def _middle(distribution: Counts, low: float, high: float) -> tuple[FloatArray, 
     return low + ends - 0.5 * np.diff(ends, prepend=-1.0) + 0.5, shares
 
 
-def _tail(distribution: Counts, near: float, far: float, direction: float) -> tuple[FloatArray, FloatArray]:
+def _tail(distribution: CountTails, near: float, far: float, direction: float) -> tuple[FloatArray, FloatArray]:
     """The counts from the end of the middle, outwards in this direction; none where `far` is not that way."""
     size = (far - near) * direction + 1.0
     if size < 1.0:
@@ -262,7 +262,7 @@ def _tail(distribution: Counts, near: float, far: float, direction: float) -> tu
     return middles[order], weights[order]
 
 
-def _successive(distribution: Counts, low: float, high: float, start: float) -> tuple[FloatArray, FloatArray]:
+def _successive(distribution: CountTails, low: float, high: float, start: float) -> tuple[FloatArray, FloatArray]:
     """The probabilities of all counts from low to high, by the ratio of each to the one before."""
     counts = low + np.arange(high - low + 1.0)
     variance = distribution.variance
