@@ -119,7 +119,9 @@ def expectation(distribution: Tails, function: LossOfValue, kink: float) -> floa
 
 def _first_panels(below: float) -> _Panels:
     """The panels of both tails, with a border at the place that has this probability below it."""
-    begins, ends, sides = [], [], []
+    begins = []
+    ends = []
+    sides = []
     for is_upper, tail in ((False, below), (True, 1.0 - below)):
         borders = _PANELS
         if math.exp(-_FARTHEST) < 2.0 * tail < 1.0:

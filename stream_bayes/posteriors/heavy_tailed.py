@@ -109,7 +109,7 @@ class NoisyLine(NamedTuple):
         outlying = np.logaddexp(0.0, 2.0 * (np.log(distance) - math.log(self.scale)) - math.log(self.degrees))
         low = -outlying - _DEPTH / shape - math.sqrt(2.0 * _DEPTH / shape)
         high = np.full(len(distance), math.log1p((9.0 * math.sqrt(shape) + _DEPTH + 9.0) / shape))
-        # Noise that would put the distance so many deviations away does not matter.
+        # Noise with a smaller deviation than this makes a negligible part of the density at the distance.
         least = distance / np.sqrt(2.0 * (shape * outlying + 2.0 * _DEPTH))
         deviation = np.sqrt(variance)
         bound = 2.0 * math.log(self.scale) - np.log(least - deviation) - np.log(least + deviation)

@@ -38,7 +38,7 @@ LEAST_SHARE = 1e-10
 # And leaves this share of it at least.
 LEAST_LEFT = 1e-30
 ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
-# From here on the continued fraction of Mills' ratio has all digits after so many terms.
+# From this number on, this many terms of the continued fraction give Mills' ratio to all digits.
 MILLS_FROM = 6.0
 MILLS_TERMS = 60
 # Steps of the trapezoid rule in the logarithm of the precision of the noise, which has all digits for densities as

@@ -130,5 +130,6 @@ def strengths_for(design: Design, penalty: Penalty, strengths: Any) -> FloatArra
         largest, smallest = (100.0 * squares.max(), 0.01 * squares.min()) if len(squares) else (0.0, 0.0)
         if penalty.power is not None:
             scale = float(np.abs(penalty.spectrum.ridge(0.0)).max(initial=0.0)) ** (2.0 - penalty.power)
-            largest, smallest = largest * scale, smallest * scale
+            largest *= scale
+            smallest *= scale
     return np.geomspace(largest, smallest, count) if largest > 0.0 else np.ones(count)

@@ -276,7 +276,7 @@ def _checked_parts(arrays: Arrays) -> list[Any]:
 
 
 def _full(triangle: FloatArray, starts: IntArray) -> FloatArray:
-    """The symmetric matrix of which this is the lower triangle, if it can be that of mails with so many features."""
+    """The symmetric matrix with this lower triangle; refused if the mails have other numbers of features."""
     sizes = np.diff(starts).reshape(-1, MARGIN_VIEWS)
     squares = BIAS * BIAS + (sizes * np.array(SHARES) / (sizes + 1.0)).sum(axis=1)
     places = np.tril_indices(len(squares))
